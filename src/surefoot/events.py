@@ -1,0 +1,627 @@
+"""Everything that a ledger can hold: one frozen dataclass an event type, and the envelope around them.
+
+An event is born whole. A start and an end are two events. Bulk text (prompts, replies, output, patches) is a
+blob named here by its digest. `kind` is the envelope's `type`; `event_class` is the envelope's `class`.
+A new field needs a default; a changed meaning needs a new kind (old ledgers stay readable).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Final, Literal, TypeAlias
+
+from surefoot.values import (
+    AuditorResult,
+    Checkpoint,
+    Classification,
+    CommitId,
+    Digest,
+    EventId,
+    Evidence,
+    GateResult,
+    Issue,
+    ModelFault,
+    PlanIR,
+    Review,
+    RunId,
+    RunStatus,
+    SandboxLevel,
+    TreeId,
+    TurnId,
+    Unit,
+    UnitId,
+    UnitType,
+    Usage,
+)
+
+EventClass: TypeAlias = Literal["orchestrator", "model", "tool", "git", "test", "policy", "cost"]
+SCHEMA_VERSION: Final = 1
+
+
+# --- orchestrator --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOpened:
+    """A run exists; everything that it depends on is frozen here."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["run.opened"] = "run.opened"
+    issue: Issue
+    mode: str
+    model: str
+    repo: str
+    """Absolute path of the user's checkout."""
+    branch: str
+    """Full name of the branch that the user was on, e.g. `refs/heads/main`."""
+    base: CommitId
+    base_tree: TreeId
+    settings: Digest
+    """Blob: the settings as used, canonical JSON."""
+    seed: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed:
+    """A process took the run up again."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["run.resumed"] = "run.resumed"
+    interrupted_turn: TurnId | None
+    """The turn that had not closed and was rolled back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStopped:
+    """The process lets go of the run; `complete`, `reported`, `blocked` and `error` close it for good."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["run.stopped"] = "run.stopped"
+    status: RunStatus
+    reason: str
+    elapsed_s: float
+    """Since the run was opened or resumed by this process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAccepted:
+    """The user took the work over."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["run.accepted"] = "run.accepted"
+    commit: CommitId
+    onto: CommitId
+    branch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRejected:
+    """The user threw the work away."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["run.rejected"] = "run.rejected"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseChanged:
+    """The run moved along the lifecycle table (SPEC B5, B11)."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["phase.changed"] = "phase.changed"
+    before: str
+    after: str
+    trigger: str
+    """Kind of the outcome that the table was asked about."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanMade:
+    """The units of this round, each with its PlanIR."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["plan.made"] = "plan.made"
+    units: tuple[Unit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted:
+    """An attempt at a unit begins from a tree."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["turn.started"] = "turn.started"
+    unit_id: UnitId
+    number: int
+    """1-based within the run; a turn that was interrupted is started again under the same number."""
+    tree: TreeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointWritten:
+    """The solver's canonical word on the turn."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["checkpoint.written"] = "checkpoint.written"
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfFeedback:
+    """The solver judged the same evidence differently before (SPEC A6)."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["solver.self_feedback"] = "solver.self_feedback"
+    before: Classification
+    after: Classification
+    evidence: Digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoFlyAdded:
+    """This model is not asked for this unit again (SPEC A5)."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["nofly.added"] = "nofly.added"
+    unit_id: UnitId
+    unit_type: UnitType
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnClosed:
+    """The one record of a turn: it ended as a commit, a structured no-op, or a rollback."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["turn.closed"] = "turn.closed"
+    unit_id: UnitId
+    number: int
+    ended_as: Literal["commit", "noop", "rollback"]
+    tree: TreeId
+    """The worktree's tree after the turn."""
+    commit: CommitId | None
+    classification: Classification | None
+    outcome: Literal["pass", "retryable-fail", "hard-fail", "manual-attention"]
+    reason: str
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateDecided:
+    """A gate ran to its end."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["gate.decided"] = "gate.decided"
+    result: GateResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewGiven:
+    """A reviewer spoke."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["review.given"] = "review.given"
+    review: Review
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked:
+    """A person is asked; without an answer it is a no."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["question.asked"] = "question.asked"
+    question: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered:
+    """What the person said, or that nobody did."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["question.answered"] = "question.answered"
+    approved: bool
+    text: str
+    who: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A typed decision of `decisions/` (promise 7)."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["decision.made"] = "decision.made"
+    decision: str
+    """Name of the signature, e.g. `candidate_edit`."""
+    inputs: Digest
+    output: Digest
+    decided_by: Literal["rule", "model"]
+    policy_bundle: str
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRepaired:
+    """A torn last line was cut off at the start."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["ledger.repaired"] = "ledger.repaired"
+    dropped_bytes: int
+    dropped: Digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsCollected:
+    """`surefoot gc` removed what killed or old runs had left."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["gc.collected"] = "gc.collected"
+    runs: tuple[RunId, ...]
+    worktrees: tuple[str, ...]
+    refs: tuple[str, ...]
+
+
+# --- model and cost ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetReserved:
+    """Tokens and money are set aside before a call (promise 6)."""
+
+    event_class: ClassVar[EventClass] = "cost"
+    kind: Literal["budget.reserved"] = "budget.reserved"
+    purpose: str
+    tokens: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetRefused:
+    """A call was not made because the budget does not hold it."""
+
+    event_class: ClassVar[EventClass] = "cost"
+    kind: Literal["budget.refused"] = "budget.refused"
+    purpose: str
+    what: Literal["tokens", "cost_usd", "time_s", "iterations"]
+    asked: float
+    left: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSettled:
+    """What a reservation really cost; names it by `reservation`."""
+
+    event_class: ClassVar[EventClass] = "cost"
+    kind: Literal["budget.settled"] = "budget.settled"
+    reservation: EventId
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPressure:
+    """Half, or nine tenths, of a ceiling are used."""
+
+    event_class: ClassVar[EventClass] = "cost"
+    kind: Literal["budget.pressure"] = "budget.pressure"
+    what: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAsked:
+    """A request leaves."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.asked"] = "model.asked"
+    purpose: str
+    model: str
+    request: Digest
+    """Blob: the request, canonical JSON."""
+    reservation: EventId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReplied:
+    """A usable answer came back."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.replied"] = "model.replied"
+    request: Digest
+    reply: Digest
+    """Blob: the `ModelReply`, canonical JSON."""
+    model: str
+    finish: Literal["stop", "length"]
+    usage: Usage
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailed:
+    """A call gave no usable answer."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.failed"] = "model.failed"
+    request: Digest
+    failure: Digest
+    """Blob: the `ModelFailure`, canonical JSON."""
+    fault: ModelFault
+    model: str
+    message: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit:
+    """An answer that the ledger already held was used again, unpaid (after a crash)."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.cache_hit"] = "model.cache_hit"
+    request: Digest
+    reply: Digest
+
+
+# --- tool and test -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled:
+    """A tool of the executor is about to run."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["tool.called"] = "tool.called"
+    tool: str
+    params: Digest
+    artifact: Digest | None = None
+    """The forged tool's artifact, when it is one."""
+    shape: Digest | None = None
+    """Blob: the solver shape of a dynamic call (SPEC D1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRan:
+    """A command of the run ended inside the sandbox."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["tool.finished"] = "tool.finished"
+    tool: str
+    argv: tuple[str, ...]
+    exit_code: int | None
+    stdout: Digest
+    stderr: Digest
+    wall_s: float
+    sandbox: SandboxLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditorFinished:
+    """One auditor answered, or failed to."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["auditor.finished"] = "auditor.finished"
+    tree: TreeId
+    result: AuditorResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTried:
+    """A candidate met the failing tests, and the wider ones when it passed those."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["candidate.tried"] = "candidate.tried"
+    candidate: Digest
+    """Blob: the `Candidate`, canonical JSON."""
+    generator: str
+    passed: bool
+    fixed: int
+    broken: int
+    score: float
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactLearned:
+    """The executor established something by running it, e.g. the suspects of a bug."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["fact.learned"] = "fact.learned"
+    topic: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestsRan:
+    """A test run in a fresh process ended."""
+
+    __test__: ClassVar[bool] = False
+    event_class: ClassVar[EventClass] = "test"
+    kind: Literal["tests.ran"] = "tests.ran"
+    tree: TreeId
+    purpose: Literal["baseline", "reproduce", "turn", "base-tests", "falsify", "flaky", "accept"]
+    report: Digest
+    """Blob: the `TestReport`, canonical JSON."""
+    state: str
+    passed: int
+    failed: int
+    collected: int
+    exit_code: int | None
+    command: tuple[str, ...]
+
+
+# --- git -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitStage:
+    """One stage of the turn transaction, written after the git command did its work (SPEC C6)."""
+
+    event_class: ClassVar[EventClass] = "git"
+    kind: Literal["git.stage"] = "git.stage"
+    stage: Literal["turn-start", "stage", "checkpoint", "publish", "rollback"]
+    ok: bool
+    tree: TreeId | None = None
+    commit: CommitId | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffTaken:
+    """What the turn changed against its start."""
+
+    event_class: ClassVar[EventClass] = "git"
+    kind: Literal["git.diff"] = "git.diff"
+    diff: Digest
+    """Blob: the `Diff`, canonical JSON."""
+    files: tuple[str, ...]
+
+
+# --- policy --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyResolved:
+    """What this run may do, and for how long."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["policy.resolved"] = "policy.resolved"
+    mode: str
+    can_execute: bool
+    can_fix: bool
+    can_escalate: bool
+    max_iterations: int
+    time_s: float
+    max_files: int
+    tokens: int | None
+    cost_usd: float | None
+    risk_flags: tuple[str, ...]
+    """The flags that are on."""
+    hard_stops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDenied:
+    """A step was refused by rule."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["policy.denied"] = "policy.denied"
+    rule: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyWarning:
+    """Something was read in the safest way because it was not understood."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["policy.warning"] = "policy.warning"
+    rule: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxEnforced:
+    """The level that really encloses the commands, and what its conformance probes said."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["sandbox.enforced"] = "sandbox.enforced"
+    level: SandboxLevel
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionDecided:
+    """`decide_next_action` answered (SPEC B6)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["action.decided"] = "action.decided"
+    action: Literal["report", "solve", "stop"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundVerified:
+    """`record_and_verify` answered (SPEC B6)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["round.verified"] = "round.verified"
+    phase: str
+    done: bool
+    blocker: str | None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockChanged:
+    """A person locked or unlocked the repository."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["lock.changed"] = "lock.changed"
+    locked: bool
+    why: str
+    who: str
+
+
+Event: TypeAlias = (
+    RunOpened
+    | RunResumed
+    | RunStopped
+    | RunAccepted
+    | RunRejected
+    | PhaseChanged
+    | PlanMade
+    | TurnStarted
+    | CheckpointWritten
+    | SelfFeedback
+    | NoFlyAdded
+    | TurnClosed
+    | GateDecided
+    | ReviewGiven
+    | QuestionAsked
+    | QuestionAnswered
+    | Decided
+    | LedgerRepaired
+    | RunsCollected
+    | BudgetReserved
+    | BudgetRefused
+    | BudgetSettled
+    | BudgetPressure
+    | ModelAsked
+    | ModelReplied
+    | ModelFailed
+    | CacheHit
+    | ToolCalled
+    | CommandRan
+    | AuditorFinished
+    | CandidateTried
+    | FactLearned
+    | TestsRan
+    | GitStage
+    | DiffTaken
+    | PolicyResolved
+    | PolicyDenied
+    | PolicyWarning
+    | SandboxEnforced
+    | ActionDecided
+    | RoundVerified
+    | LockChanged
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """An event in its envelope, as one line of a ledger (SPEC C7)."""
+
+    event_id: EventId
+    """`<trace id>:<sequence number, 1-based>`, so that order and identity are one."""
+    trace_id: RunId
+    turn_id: TurnId | None
+    caused_by: EventId | None
+    """None only for a ledger's first event."""
+    time: datetime
+    """UTC."""
+    event: Event
+    previous_hash: str
+    """Hash of the line before; 64 zeros for the first."""
+    hash: str
+    """SHA-256 over the canonical JSON of everything above, previous hash included."""
+

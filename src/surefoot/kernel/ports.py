@@ -1,0 +1,520 @@
+"""The roles that the kernel plays with; adapters fill them, `app.py` chooses which.
+
+Every method returns values. An expected failure (a failed gate, a model that does not answer, a broken test run) is
+part of the returned value; exceptions are for what the caller could not expect, and are `SurefootError`s.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from surefoot.events import Event, Recorded
+from surefoot.values import (
+    AuditorResult,
+    Candidate,
+    Checkpoint,
+    Command,
+    CommitId,
+    Diff,
+    Digest,
+    EventId,
+    Evidence,
+    FileEdit,
+    GateName,
+    GateResult,
+    Issue,
+    Message,
+    Mode,
+    ModelAnswer,
+    ModelFailure,
+    ModelRequest,
+    ProcessResult,
+    Review,
+    RunId,
+    SandboxLevel,
+    TestReport,
+    TreeId,
+    TurnId,
+    Unit,
+)
+
+
+class Clock(Protocol):
+    """Time comes in as an argument."""
+
+    def now(self) -> datetime:
+        """The present, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+        ...
+
+
+class Ids(Protocol):
+    """Identity comes in as an argument."""
+
+    def run_id(self, now: datetime) -> RunId:
+        """A new run id: sortable by time, unique on this machine, valid in a ref name."""
+        ...
+
+
+class Ledger(Protocol):
+    """The one record of a run. Thread-safe; every append is durable before it returns."""
+
+    @property
+    def trace_id(self) -> RunId:
+        """The run that this ledger belongs to."""
+        ...
+
+    def append(
+        self, event: Event, *, cause: EventId | None = None, turn: TurnId | None = None
+    ) -> Recorded:
+        """Add one event; without a cause, the event before it is the cause."""
+        ...
+
+    def append_all(
+        self, events: Sequence[Event], *, cause: EventId | None = None, turn: TurnId | None = None
+    ) -> tuple[Recorded, ...]:
+        """Add several under one fsync, in order."""
+        ...
+
+    def put(self, data: bytes) -> Digest:
+        """Store a blob, redacted, and return its digest; the same bytes are stored once."""
+        ...
+
+    def get(self, digest: Digest) -> bytes:
+        """The blob; `LedgerError` when it is missing or does not match its digest."""
+        ...
+
+    def events(self) -> Iterator[Recorded]:
+        """All events so far, in order."""
+        ...
+
+    @property
+    def head(self) -> str:
+        """Hash of the last line; 64 zeros when empty."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files; a second call does nothing."""
+        ...
+
+
+class RunningProcess(Protocol):
+    """A command that talks while it runs (a worker)."""
+
+    def send(self, line: bytes) -> None:
+        """Write one line, without its newline, to its standard input."""
+        ...
+
+    def receive(self, timeout_s: float) -> bytes | None:
+        """The next line of its standard output without the newline; None when it ended or the time is up."""
+        ...
+
+    def stop(self) -> ProcessResult:
+        """End the whole process tree and say how it ended; a second call returns the same."""
+        ...
+
+
+class Processes(Protocol):
+    """The only way in which a run executes anything of the project."""
+
+    @property
+    def level(self) -> SandboxLevel:
+        """What encloses the commands."""
+        ...
+
+    def run(self, command: Command) -> ProcessResult:
+        """Run to the end, or to a limit; nothing of its process tree survives.
+
+        Raises:
+            SandboxError: The command cannot be enclosed (missing directory, backend gone).
+        """
+        ...
+
+    def start(self, command: Command) -> RunningProcess:
+        """Start a worker; `limits.wall_s` bounds its whole life. Raises as `run`."""
+        ...
+
+
+class Model(Protocol):
+    """Something that answers prompts."""
+
+    @property
+    def name(self) -> str:
+        """How settings and events call it, e.g. `embedded` or `openai/gpt-5-mini`."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """Prompt and answer together fit into this."""
+        ...
+
+    @property
+    def parallel(self) -> int:
+        """How many requests it serves at once with profit."""
+        ...
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Length of the prompt in the model's own tokens, or a safe upper estimate."""
+        ...
+
+    def estimate_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """An upper bound of the price of such a call."""
+        ...
+
+    def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        """Answer each request, in the order given, several at a time where it can."""
+        ...
+
+
+class Workspace(Protocol):
+    """The run's own linked worktree and branch (promises 2 and 3)."""
+
+    @property
+    def path(self) -> Path:
+        """Root of the worktree."""
+        ...
+
+    @property
+    def base(self) -> CommitId:
+        """The commit that the run started from."""
+        ...
+
+    @property
+    def base_tree(self) -> TreeId:
+        """Its tree."""
+        ...
+
+    @property
+    def head(self) -> tuple[CommitId, TreeId]:
+        """The last closed turn's commit and tree; at first the base's."""
+        ...
+
+    def snapshot(self) -> TreeId:
+        """Write the worktree's present state as a tree, ignoring what git ignores and what was carried in."""
+        ...
+
+    def apply(self, edits: Sequence[FileEdit]) -> None:
+        """Write edits into the worktree; a path outside it, through a symlink, or into `.git` is refused."""
+        ...
+
+    def commit(self, tree: TreeId, message: str, trailers: Mapping[str, str]) -> CommitId:
+        """Commit `tree` on the run's branch (parent: head) and move the branch: commit first, ref after."""
+        ...
+
+    def restore(self, tree: TreeId) -> None:
+        """Make the worktree exactly `tree`: changed, added and untracked files of the turn are gone."""
+        ...
+
+    def diff(self, before: TreeId, after: TreeId) -> Diff:
+        """What changed between two trees."""
+        ...
+
+    def read(self, tree: TreeId, path: str) -> bytes | None:
+        """A file's bytes in a tree, or None when it is not a file there."""
+        ...
+
+    def files(self, tree: TreeId) -> tuple[str, ...]:
+        """All paths of a tree, sorted."""
+        ...
+
+    def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
+        """A tree that is `tree` with `paths` taken from `source` (removed where `source` lacks them)."""
+        ...
+
+    def checkout(self, tree: TreeId) -> AbstractContextManager[Path]:
+        """A scratch directory that holds exactly `tree`, gone afterwards."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What one candidate did in the worker."""
+
+    candidate: Candidate
+    report: TestReport
+    wall_s: float
+
+
+class TrialWorker(Protocol):
+    """A forked, limited, sandboxed process that tries candidates in milliseconds."""
+
+    def attempt(self, candidate: Candidate, tests: Sequence[str] | None = None) -> Trial:
+        """Run `tests` (default: those the worker was opened with) against the candidate, stopping at the first failure."""
+        ...
+
+    def trace(self, test_id: str, files: Sequence[str]) -> "Coverage":
+        """Run one test on the unchanged code and say which lines of `files` it ran, and with which values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What one test executed."""
+
+    test_id: str
+    passed: bool
+    lines: Mapping[str, tuple[int, ...]]
+    """Executed 1-based lines by path, in order of line."""
+    values: tuple[str, ...] = ()
+    """Readable trace: `path:line name = repr`, in order of execution, shortened."""
+
+
+class Suite(Protocol):
+    """The project's own tests, whatever the runner."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How a person would run all of them."""
+        ...
+
+    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+        """Run in a fresh sandboxed process on the tree at `root`: all tests, or exactly these ids.
+
+        A report is `complete` only when the runner said that it finished, its control tests behaved, the project's
+        modules came from `root`, and, where ids were asked for, exactly those ids are in it.
+        """
+        ...
+
+    def is_test_path(self, path: str) -> bool:
+        """Whether a path is a test file or a helper of tests (conftest, fixtures, snapshots)."""
+        ...
+
+    def is_control_path(self, path: str) -> bool:
+        """Whether a path steers the runner or the gates: configuration, CI, conftest, .pth, plugins, sitecustomize."""
+        ...
+
+    def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
+        """Open a trial worker on the tree at `root`."""
+        ...
+
+
+class Auditor(Protocol):
+    """One source of findings, run as a process of its own."""
+
+    @property
+    def tool(self) -> str:
+        """Its name, e.g. `ruff`."""
+        ...
+
+    def audit(self, root: Path) -> AuditorResult:
+        """Look at the tree at `root`; a tool that broke says so in the state."""
+        ...
+
+
+class Asker(Protocol):
+    """The metered model that executors and solvers get: reserves, asks, records, settles (promise 6)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model behind it."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """As `Model.context_tokens`."""
+        ...
+
+    @property
+    def parallel(self) -> int:
+        """As `Model.parallel`."""
+        ...
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """As `Model.count_tokens`."""
+        ...
+
+    def ask(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        """Answers in order. Empty when the budget refuses the whole batch; the refusal is an event."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInput:
+    """What an executor starts from; rebuilt for every turn from ledger and worktree."""
+
+    unit: Unit
+    number: int
+    """1-based number of this turn within its unit."""
+    seed: int
+    tree: TreeId
+    base_tree: TreeId
+    mode: Mode
+    baseline: TestReport
+    """The whole suite on the base tree."""
+    last: Checkpoint | None
+    tried: Mapping[Digest, str]
+    """Candidates of earlier turns by id, with what the tests said of them."""
+    refuted: tuple[str, ...] = ()
+    """Claims of the last turn that the evidence contradicted, and gate failures, in words."""
+    deadline_s: float | None = None
+    """Seconds that the run still has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutput:
+    """What an executor did; its edits are in the worktree."""
+
+    transcript: str
+    """Everything that was said, the model's prose included; claims, not facts."""
+    claim: Literal["none", "done", "wait"]
+    """`done`: it says that the work is complete. `wait`: it declares to wait for something."""
+    advice: Checkpoint | None = None
+    """A checkpoint that the executor wrote itself (SPEC A1)."""
+    effective_actions: int = 0
+    """Tool events with an effect; each candidate tried is one."""
+    failure: ModelFailure | None = None
+    """The infrastructure or refusal failure that ended the turn, when one did."""
+
+
+class Notebook(Protocol):
+    """How an executor or a decision records what it does, inside the turn that it belongs to."""
+
+    def record(self, event: Event, *, cause: EventId | None = None) -> EventId:
+        """Append to the ledger under the present turn."""
+        ...
+
+    def put(self, data: bytes) -> Digest:
+        """Store a blob."""
+        ...
+
+
+class Executor(Protocol):
+    """A strategy that does the work of one turn."""
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """Work in the worktree; judge nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What the solver is shown: facts first, the executor's words as claims."""
+
+    unit: Unit
+    number: int
+    model: str
+    """The model that the executor used."""
+    output: TurnOutput
+    diff: Diff
+    seen_diffs: tuple[str, ...]
+    """Tree ids after earlier turns of the unit."""
+    before: TestReport
+    """The unit's tests at the turn's start."""
+    after: TestReport | None
+    """The same after the turn; None when nothing changed."""
+    after_event: EventId | None
+    """The recorded test run behind `after`."""
+    history: tuple[Checkpoint, ...]
+    """Checkpoints of the unit so far, oldest first."""
+    facts: tuple[str, ...]
+    """New verified facts of this turn."""
+
+
+class Solver(Protocol):
+    """Observes a turn and writes the canonical checkpoint; never edits, never routed (SPEC A1, A2)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the pinned model, or of the chain's first."""
+        ...
+
+    def judge(self, seen: Observation, asker: Asker, notebook: Notebook) -> Checkpoint:
+        """Classify the turn."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewInput:
+    """What a reviewer sees: issue, diff, evidence; not the executor's prose (SPEC B8)."""
+
+    issue: Issue
+    diff: Diff
+    contents: Mapping[str, tuple[str | None, str | None]]
+    """Text of each changed file before and after; None where it does not exist or is not text."""
+    evidence: tuple[Evidence, ...]
+    mode: Mode
+    risk_flags: frozenset[str]
+    test_paths: frozenset[str]
+    control_paths: frozenset[str]
+
+
+class Reviewer(Protocol):
+    """Can veto with a finding, never approve alone."""
+
+    def review(self, seen: ReviewInput) -> Review:
+        """Look at the whole change of the run."""
+        ...
+
+
+class Gate(Protocol):
+    """One of the six; a gate that throws has failed."""
+
+    @property
+    def name(self) -> GateName:
+        """Which of the six it is."""
+        ...
+
+    def evaluate(self, state: "GateInput") -> GateResult:
+        """Decide, from recorded facts only."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateInput:
+    """What the gates of one turn decide on; fields fill up as the turn goes on."""
+
+    unit: Unit
+    mode: Mode
+    locked: str | None
+    """Why the repository is locked, or None."""
+    risk_flags: frozenset[str]
+    max_files: int
+    sandbox: SandboxLevel
+    unsandboxed_allowed: bool
+    tree: TreeId
+    output: TurnOutput | None = None
+    error: str | None = None
+    """What the executor threw, when it did."""
+    diff: Diff | None = None
+    run_diff: Diff | None = None
+    """Of the whole run so far against the base."""
+    review: Review | None = None
+    contents: Mapping[str, tuple[str | None, str | None]] | None = None
+    evidence: tuple[Evidence, ...] = ()
+    checkpoint: Checkpoint | None = None
+    commit: CommitId | None = None
+    test_paths: frozenset[str] = frozenset()
+    control_paths: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person said; no answer is a no (SPEC B12)."""
+
+    approved: bool
+    text: str
+    who: str
+
+
+class Person(Protocol):
+    """The one port that asks."""
+
+    def ask(self, question: str, why: str) -> Answer:
+        """Ask; a closed terminal, silence or unknown text is a no."""
+        ...
+
+
+class Progress(Protocol):
+    """Where a live view listens; it sees every event after it is durable, and can change nothing."""
+
+    def seen(self, recorded: Recorded) -> None:
+        """One event was written."""
+        ...

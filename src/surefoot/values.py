@@ -1,0 +1,714 @@
+"""The vocabulary of a run: frozen values that every other module speaks.
+
+Nothing here does I/O, reads a clock or imports anything of ours.
+Units are in the names; "no limit" is `None`, never 0; paths inside a repository are POSIX strings
+relative to its root; tree and commit ids are 40 (or 64) lower-case hex digits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Literal, NewType
+
+RunId = NewType("RunId", str)
+TurnId = NewType("TurnId", str)
+UnitId = NewType("UnitId", str)
+EventId = NewType("EventId", str)
+TreeId = NewType("TreeId", str)
+CommitId = NewType("CommitId", str)
+Digest = NewType("Digest", str)
+"""SHA-256 of a blob's bytes, 64 lower-case hex digits."""
+
+
+class Mode(StrEnum):
+    """How far a run may go on its own (SPEC B1)."""
+
+    REPORT_ONLY = "report_only"
+    AUTO_FIX_SAFE = "auto_fix_safe"
+    AUTO_SOLVE_FULL = "auto_solve_full"
+
+
+class RunStatus(StrEnum):
+    """How a run ended, or why it stands still."""
+
+    COMPLETE = "complete"
+    REPORTED = "reported"
+    BLOCKED = "blocked"
+    PAUSED = "paused"
+    BUDGET = "budget"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+EXIT_CODES: Final[Mapping[RunStatus, int]] = {
+    RunStatus.COMPLETE: 0,
+    RunStatus.REPORTED: 0,
+    RunStatus.ERROR: 1,
+    RunStatus.BLOCKED: 10,
+    RunStatus.CANCELLED: 11,
+    RunStatus.BUDGET: 12,
+    RunStatus.PAUSED: 13,
+}
+RESUMABLE: Final = frozenset({RunStatus.PAUSED, RunStatus.BUDGET, RunStatus.CANCELLED})
+
+
+class UnitType(StrEnum):
+    """What kind of work a unit is."""
+
+    FIX = "fix"
+    FEATURE = "feature"
+    REFACTOR = "refactor"
+    TEST = "test"
+    DOCS = "docs"
+    PLAN = "plan"
+    AUDIT = "audit"
+
+
+class CheckpointOutcome(StrEnum):
+    """What the solver says should happen next."""
+
+    CONTINUE = "continue"
+    COMPLETE = "complete"
+    BLOCKER = "blocker"
+
+
+class Classification(StrEnum):
+    """What a turn was (SPEC A4)."""
+
+    EXECUTOR_REFUSED = "executor-refused"
+    EXECUTOR_NOOP = "executor-noop"
+    EXECUTOR_WAIT = "executor-wait"
+    PROGRESS = "progress"
+    COMPLETE = "complete"
+    BLOCKER_INFRASTRUCTURE = "blocker-infrastructure"
+    BLOCKER_FALSE_CLAIM = "blocker-false-claim"
+    BLOCKER_STALL = "blocker-stall"
+    BLOCKER_LOOP = "blocker-loop"
+    BLOCKER_SOLVER_UNREACHABLE = "blocker-solver-unreachable"
+
+
+class GateName(StrEnum):
+    """The six gates of a turn, in their order."""
+
+    POLICY = "policy"
+    INPUT = "input"
+    EXECUTION = "execution"
+    ARTIFACT = "artifact"
+    VERIFICATION = "verification"
+    CLOSEOUT = "closeout"
+
+
+class GateOutcome(StrEnum):
+    """What a gate decided; only `pass` lets the turn go on."""
+
+    PASS = "pass"
+    RETRYABLE_FAIL = "retryable-fail"
+    HARD_FAIL = "hard-fail"
+    MANUAL_ATTENTION = "manual-attention"
+
+
+class FailureClass(StrEnum):
+    """Why a gate did not pass (SPEC C5)."""
+
+    POLICY = "policy"
+    INPUT = "input"
+    EXECUTION = "execution"
+    CODE = "code"
+    TEST = "test"
+    ARTIFACT = "artifact"
+    VERIFICATION = "verification"
+    CLOSEOUT = "closeout"
+    GIT = "git"
+    TIMEOUT = "timeout"
+    MODEL = "model"
+    TOOL = "tool"
+    MANUAL_ATTENTION = "manual-attention"
+    UNKNOWN = "unknown"
+
+
+class Severity(StrEnum):
+    """How bad a finding is; critical and high block."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+
+BLOCKING: Final = frozenset({Severity.CRITICAL, Severity.HIGH})
+
+
+class Complexity(StrEnum):
+    """How large a task looks."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    VERY_HIGH = "very_high"
+
+
+class Tier(StrEnum):
+    """How strong a model is, as catalogue data."""
+
+    LIGHT = "light"
+    STANDARD = "standard"
+    HEAVY = "heavy"
+
+
+class StepIntent(StrEnum):
+    """What a plan step is for (SPEC E2)."""
+
+    INVESTIGATE = "investigate"
+    MODIFY = "modify"
+    VERIFY = "verify"
+    SYNTHESIZE = "synthesize"
+
+
+class SandboxLevel(StrEnum):
+    """What really encloses the commands of a run."""
+
+    BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
+    NONE = "none"
+
+
+# --- processes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one command may use; `None` is no limit."""
+
+    wall_s: float = 60.0
+    cpu_s: int | None = 120
+    memory_bytes: int | None = 4 * 1024**3
+    """Address space of each process (RLIMIT_AS)."""
+    file_bytes: int | None = 512 * 1024**2
+    """Largest file that a process may write (RLIMIT_FSIZE)."""
+    processes: int | None = 512
+    output_bytes: int = 4 * 1024**2
+    """Kept of standard output and of standard error each; the rest is read and dropped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One program to run inside the fence. `env` is the whole environment, nothing is inherited."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes = b""
+    reads: tuple[Path, ...] = ()
+    """Readable beside the system's own directories (/usr, /lib, /etc, the interpreter)."""
+    writes: tuple[Path, ...] = ()
+    """Readable and writable; must exist. HOME and TMPDIR are scratch and always writable."""
+    binds: tuple[tuple[Path, Path], ...] = ()
+    """(source, where it appears), read-only, e.g. a node_modules carried into the worktree."""
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessResult:
+    """How a command ended. A non-zero exit is a result, not an error."""
+
+    exit_code: int | None
+    """None when a signal or a limit ended it."""
+    signal: int | None
+    stdout: bytes
+    stderr: bytes
+    wall_s: float
+    timed_out: bool = False
+    truncated: bool = False
+    """Output beyond `Limits.output_bytes` was dropped."""
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+
+class TestOutcome(StrEnum):
+    """What one test did."""
+
+    __test__ = False
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+
+
+class ReportState(StrEnum):
+    """Whether a test run can be trusted at all; only `complete` can."""
+
+    COMPLETE = "complete"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    """The process ended before the runner said that it had finished."""
+    UNPARSABLE = "unparsable"
+    TOOL_MISSING = "tool-missing"
+    NOTHING_COLLECTED = "nothing-collected"
+    COLLECTION_ERROR = "collection-error"
+    """Some test file could not be imported or parsed; `results` holds an ERROR entry for each."""
+    FOREIGN_CODE = "foreign-code"
+    """Tests imported the project from outside the tree under test; see `TestReport.foreign`."""
+    FORGED = "forged"
+    """The runner's own integrity check failed: a control test that must fail did not, or the like."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One frame of a failure's traceback, outermost first in a list of them."""
+
+    path: str
+    """Relative to the tree under test when inside it, else absolute."""
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestResult:
+    """One test of one run."""
+
+    __test__ = False
+
+    test_id: str
+    """The runner's own id, e.g. `tests/test_x.py::test_y[1]`."""
+    outcome: TestOutcome
+    wall_s: float = 0.0
+    message: str = ""
+    """The last line or two of the failure: exception and assertion, with values. Empty when passed."""
+    detail: str = ""
+    """The runner's own failure text, at most 8,000 characters."""
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestReport:
+    """What a test run says, whatever the runner. Empty, broken or missing never reads as a pass."""
+
+    __test__ = False
+
+    command: tuple[str, ...]
+    state: ReportState
+    exit_code: int | None
+    results: tuple[TestResult, ...] = ()
+    wall_s: float = 0.0
+    foreign: tuple[str, ...] = ()
+    """Files of the original checkout that were imported instead of the worktree's."""
+    output: str = ""
+    """Tail of what the runner printed, for people."""
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """Ids that failed or errored, sorted."""
+        bad = (TestOutcome.FAILED, TestOutcome.ERROR)
+        return tuple(sorted(r.test_id for r in self.results if r.outcome in bad))
+
+    @property
+    def passing(self) -> tuple[str, ...]:
+        """Ids that passed, sorted."""
+        return tuple(sorted(r.test_id for r in self.results if r.outcome is TestOutcome.PASSED))
+
+    @property
+    def collected(self) -> tuple[str, ...]:
+        """All ids that the run reports on, sorted."""
+        return tuple(sorted(r.test_id for r in self.results))
+
+    def result(self, test_id: str) -> TestResult | None:
+        """The entry of one test id, or None."""
+        return next((r for r in self.results if r.test_id == test_id), None)
+
+
+# --- models --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One question to a model. Equal requests have equal digests, which is what resume leans on."""
+
+    purpose: str
+    """The decision that asks, e.g. `candidate_edit`; also chooses the prompt-cache slot."""
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+    json_schema: str | None = None
+    """A JSON Schema as canonical JSON text; the reply is held to it where the model can be."""
+    prefill: str = ""
+    """Text that the assistant's answer starts with; part of the reply's text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a call used."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    """Part of `prompt_tokens` that came from the prompt cache."""
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+
+class ModelFault(StrEnum):
+    """The kinds in which a model call fails."""
+
+    RATE_LIMIT = "rate-limit"
+    OVERLOAD = "overload"
+    TIMEOUT = "timeout"
+    BROKEN_STREAM = "broken-stream"
+    CONTEXT_OVERFLOW = "context-overflow"
+    AUTH = "auth"
+    NOT_FOUND = "not-found"
+    REFUSAL = "refusal"
+    MALFORMED = "malformed"
+    EMPTY = "empty"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """What a model answered."""
+
+    text: str
+    model: str
+    """The model that really answered, as the provider names it."""
+    finish: Literal["stop", "length"]
+    usage: Usage
+    wall_s: float = 0.0
+    mean_logprob: float | None = None
+    """Mean natural log-probability of the answer's tokens, where the provider gives it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailure:
+    """A call that gave no usable answer; a result, not an exception."""
+
+    fault: ModelFault
+    message: str
+    model: str
+    usage: Usage = Usage()
+    retry_after_s: float | None = None
+    wall_s: float = 0.0
+
+
+ModelAnswer = ModelReply | ModelFailure
+
+
+# --- findings ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that an auditor holds against the code (SPEC B4)."""
+
+    finding_id: str
+    """`<tool>:<rule>:<short fingerprint>`, unique in one audit."""
+    tool: str
+    rule: str
+    severity: Severity
+    category: Literal["typing", "lint", "tests", "integration", "policy", "security"]
+    file: str
+    line: int
+    """1-based; 0 when the finding has no place."""
+    column: int
+    message: str
+    fingerprint: str
+    """Survives line moves: made of tool, rule, file and the normalised text of the place."""
+    evidence: str = ""
+    remediation: str = ""
+    confidence: Literal["high", "medium", "low"] = "high"
+
+
+class AuditorState(StrEnum):
+    """Whether an auditor's answer can be used."""
+
+    OK = "ok"
+    BROKEN = "broken"
+    MISSING = "missing"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditorResult:
+    """What one auditor said; `findings` mean something only when `state` is ok."""
+
+    tool: str
+    state: AuditorState
+    findings: tuple[Finding, ...] = ()
+    message: str = ""
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """All auditors of one round on one tree."""
+
+    results: tuple[AuditorResult, ...]
+    baseline: tuple[str, ...] = ()
+    """Fingerprints that were accepted before."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings above the baseline."""
+        known = frozenset(self.baseline)
+        return tuple(f for r in self.results for f in r.findings if f.fingerprint not in known)
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """Critical and high findings above the baseline."""
+        return tuple(f for f in self.findings if f.severity in BLOCKING)
+
+    @property
+    def broken(self) -> tuple[AuditorResult, ...]:
+        """Auditors that gave no usable answer."""
+        return tuple(r for r in self.results if r.state is not AuditorState.OK)
+
+    @property
+    def ci_pass(self) -> bool:
+        """Nothing above the baseline at any severity, and every auditor answered."""
+        return not self.findings and not self.broken
+
+
+# --- work ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """What the user gave: text, failing tests, findings, or nothing at all. Data, never instructions."""
+
+    source: Literal["text", "file", "stdin", "test", "sarif", "audit"]
+    text: str = ""
+    tests: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """First non-empty line, without Markdown marks, at most 72 characters."""
+        for line in self.text.splitlines():
+            if line.strip(" #*\t"):
+                return line.strip(" #*\t")[:72]
+        if self.tests:
+            return f"make {self.tests[0]} pass"[:72]
+        return "audit and fix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep:
+    """One step of a PlanIR (SPEC E2)."""
+
+    step_id: str
+    description: str
+    intent: StepIntent
+    target_files: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    max_iterations: int = 3
+    acceptance: tuple[str, ...] = ()
+    rollback: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanIR:
+    """The one plan for every way of working."""
+
+    analysis: str
+    steps: tuple[PlanStep, ...]
+    verification: tuple[str, ...]
+    """Test ids or commands that must hold at the end."""
+    complexity: Complexity
+    confidence: float
+    risk_factors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One node of work: what to do, what it may write, and what proves it."""
+
+    unit_id: UnitId
+    unit_type: UnitType
+    strategy: Literal["repair", "fixer", "agent"]
+    issue: Issue
+    plan: PlanIR
+    failing: tuple[str, ...] = ()
+    """Test ids that fail on the base and must pass on the result."""
+    findings: tuple[Finding, ...] = ()
+    """Findings that must be gone on the result."""
+    writes: tuple[str, ...] = ()
+    """Paths that the unit may change; empty is any product file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """New content of one file; `None` deletes it."""
+
+    path: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One possible change, whoever thought of it."""
+
+    candidate_id: Digest
+    """Digest of its edits, so that the same idea is not tried twice."""
+    generator: str
+    """E.g. `ast:compare`, `model:whole`, `model:explain`, `ruff`."""
+    edits: tuple[FileEdit, ...]
+    description: str
+    prior: float = 0.5
+    """How likely its generator finds it, 0..1, before any test."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """One path that differs between two trees."""
+
+    path: str
+    status: Literal["A", "M", "D", "T"]
+    added: int
+    removed: int
+    """Lines; both 0 for binary files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """The difference of two trees; renames are shown as delete and add."""
+
+    before: TreeId
+    after: TreeId
+    files: tuple[FileChange, ...]
+    patch: str
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Changed paths, sorted."""
+        return tuple(sorted(f.path for f in self.files))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One fact that speaks for or against completion, as it goes into report and summary."""
+
+    kind: Literal["failing-tests", "base-tests", "new-tests", "findings", "review", "protected-files"]
+    command: str
+    before: str
+    after: str
+    passed: bool
+    events: tuple[EventId, ...] = ()
+    """Recorded events that it rests on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pdd:
+    """The eight purpose fields of a checkpoint (SPEC A3)."""
+
+    purpose: str = ""
+    consumer: str = ""
+    contract: str = ""
+    failure_boundary: str = ""
+    evidence: str = ""
+    non_goals: str = ""
+    invariants: str = ""
+    assumptions: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRef:
+    """A claim in a checkpoint and the recorded event that bears it out."""
+
+    claim: str
+    event_id: EventId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """The canonical word on a turn, written by the solver (SPEC A3)."""
+
+    schema_version: int = 1
+    outcome: CheckpointOutcome
+    classification: Classification
+    summary: str
+    completed_items: tuple[str, ...] = ()
+    remaining_items: tuple[str, ...] = ()
+    verification_evidence: tuple[EvidenceRef, ...] = ()
+    pdd: Pdd = Pdd()
+    excerpts: tuple[str, ...] = ()
+    """Verbatim pieces of the transcript that show the classification."""
+    decided_by: Literal["rule", "model", "fast-path", "synthesised"] = "rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What one gate decided on one turn."""
+
+    gate: GateName
+    outcome: GateOutcome
+    failure: FailureClass | None
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A reviewer's word: it can veto with findings, never approve alone (SPEC B8)."""
+
+    verdict: Literal["PASS", "FAIL", "WAIVER"]
+    action: Literal["PROCEED", "BLOCK"]
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    decided_by: Literal["rule", "model"] = "rule"
+
+
+# --- policy and budgets --------------------------------------------------------------------------
+
+RISK_FLAGS: Final = (
+    "allow_dependency_upgrades",
+    "allow_destructive_ops",
+    "allow_network",
+    "allow_test_changes",
+    "allow_ci_changes",
+    "allow_suppressions",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """What a run may use in all; `None` is no limit."""
+
+    max_iterations: int
+    time_s: float
+    max_files: int
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spend:
+    """What a run has used, a fold of its ledger."""
+
+    iterations: int = 0
+    time_s: float = 0.0
+    model_calls: int = 0
+    usage: Usage = Usage()
+    reserved_tokens: int = 0
+    reserved_usd: float = 0.0
+    """Reserved by calls that are still open."""
