@@ -20,7 +20,6 @@ from surefoot.values import (
     GateResult,
     Issue,
     ModelFault,
-    PlanIR,
     Review,
     RunId,
     RunStatus,
@@ -624,4 +623,3 @@ class Recorded:
     """Hash of the line before; 64 zeros for the first."""
     hash: str
     """SHA-256 over the canonical JSON of everything above, previous hash included."""
-

@@ -102,7 +102,7 @@ class GateName(StrEnum):
 class GateOutcome(StrEnum):
     """What a gate decided; only `pass` lets the turn go on."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105  # an outcome, not a password
     RETRYABLE_FAIL = "retryable-fail"
     HARD_FAIL = "hard-fail"
     MANUAL_ATTENTION = "manual-attention"
@@ -608,7 +608,9 @@ class Diff:
 class Evidence:
     """One fact that speaks for or against completion, as it goes into report and summary."""
 
-    kind: Literal["failing-tests", "base-tests", "new-tests", "findings", "review", "protected-files"]
+    kind: Literal[
+        "failing-tests", "base-tests", "new-tests", "findings", "review", "protected-files"
+    ]
     command: str
     before: str
     after: str

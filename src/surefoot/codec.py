@@ -1,0 +1,49 @@
+"""Values to canonical bytes and back; the only place that knows the wire form of a value.
+
+Canonical JSON: UTF-8, keys sorted, no spaces, `None` fields kept. The same value gives the same bytes, so a digest of
+them is an identity. Decoding validates: a wrong type or a missing field is a `ValueError` that names the place.
+"""
+
+import hashlib
+import json
+from collections.abc import Hashable
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from surefoot.values import Digest
+
+T = TypeVar("T")
+
+
+@cache
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def encode(value: object) -> bytes:
+    """Canonical JSON of a frozen value."""
+    plain = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json")
+    return canonical(plain)
+
+
+def canonical(plain: object) -> bytes:
+    """Canonical JSON of plain data (dicts, lists, strings, numbers, booleans, None)."""
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def decode(kind: type[T], data: bytes) -> T:
+    """The value of type `kind` that `data` encodes; `ValueError` when it does not fit."""
+    decoded: T = _adapter(cast("Hashable", kind)).validate_json(data)
+    return decoded
+
+
+def digest(data: bytes) -> Digest:
+    """SHA-256 of bytes, in hex."""
+    return Digest(hashlib.sha256(data).hexdigest())
+
+
+def digest_of(value: object) -> Digest:
+    """SHA-256 of a value's canonical JSON."""
+    return digest(encode(value))
