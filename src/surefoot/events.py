@@ -33,6 +33,9 @@ from surefoot.values import (
 )
 
 EventClass: TypeAlias = Literal["orchestrator", "model", "tool", "git", "test", "policy", "cost"]
+TestPurpose: TypeAlias = Literal[
+    "baseline", "reproduce", "turn", "base-tests", "falsify", "flaky", "accept"
+]
 SCHEMA_VERSION: Final = 1
 
 
@@ -436,7 +439,7 @@ class TestsRan:
     event_class: ClassVar[EventClass] = "test"
     kind: Literal["tests.ran"] = "tests.ran"
     tree: TreeId
-    purpose: Literal["baseline", "reproduce", "turn", "base-tests", "falsify", "flaky", "accept"]
+    purpose: TestPurpose
     report: Digest
     """Blob: the `TestReport`, canonical JSON."""
     state: str

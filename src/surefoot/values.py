@@ -714,3 +714,48 @@ class Spend:
     reserved_tokens: int = 0
     reserved_usd: float = 0.0
     """Reserved by calls that are still open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What `resolve_policy` allows a run (SPEC B6)."""
+
+    mode: Mode
+    ceilings: Ceilings
+    can_execute: bool
+    can_fix: bool
+    can_escalate: bool
+    """May change the model tier or ask a person."""
+    hard_stops: tuple[str, ...]
+    """Why nothing may run, in words; empty when something may."""
+    risk_flags: frozenset[str]
+    """The flags that are on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSummary:
+    """Findings above the baseline, counted by severity."""
+
+    critical: int
+    high: int
+    medium: int
+    low: int
+    info: int
+    ci_pass: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAction:
+    """What `decide_next_action` says (SPEC B6)."""
+
+    action: Literal["report", "solve", "stop"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundVerdict:
+    """What `record_and_verify` says (SPEC B6)."""
+
+    phase: str
+    done: bool
+    blocker: str | None

@@ -13,7 +13,9 @@ from typing import Literal, Protocol
 
 from surefoot.events import Event, Recorded
 from surefoot.values import (
+    Audit,
     AuditorResult,
+    AuditSummary,
     Candidate,
     Checkpoint,
     Command,
@@ -31,10 +33,14 @@ from surefoot.values import (
     ModelAnswer,
     ModelFailure,
     ModelRequest,
+    NextAction,
     ProcessResult,
+    Resolution,
     Review,
+    RoundVerdict,
     RunId,
     SandboxLevel,
+    Spend,
     TestReport,
     TreeId,
     TurnId,
@@ -502,6 +508,43 @@ class Answer:
     approved: bool
     text: str
     who: str
+
+
+class Policy(Protocol):
+    """What may happen, by rule (SPEC B6)."""
+
+    def locked(self) -> str | None:
+        """Why the repository is locked against execution, or None; read anew at every call."""
+        ...
+
+    def resolve(self) -> Resolution:
+        """Mode, ceilings and flags of this run under the present lock."""
+        ...
+
+    def next_action(self, summary: AuditSummary, spend: Spend, *, asked: bool) -> NextAction:
+        """Report, solve or stop; `asked` is whether the user gave an issue."""
+        ...
+
+    def verify_round(
+        self, files: Sequence[str], *, checks_passed: bool | None, summary: AuditSummary
+    ) -> RoundVerdict:
+        """Whether a round is done; `checks_passed` None means that no checks ran, which is a failure."""
+        ...
+
+
+class Planner(Protocol):
+    """Turns what is known into units; a decision (promise 7)."""
+
+    def plan(
+        self,
+        issue: Issue,
+        baseline: TestReport,
+        audit: Audit,
+        files: Sequence[str],
+        notebook: "Notebook",
+    ) -> tuple[Unit, ...]:
+        """The units of this round; empty when nothing can be stated that a run could prove."""
+        ...
 
 
 class Person(Protocol):

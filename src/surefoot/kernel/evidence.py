@@ -1,0 +1,171 @@
+"""Done is computed (promise 1): from test reports and trees to evidence, purely.
+
+Every function takes recorded facts and returns an `Evidence` that passed or not. A report that is not `complete`
+proves nothing, so it never passes. No model and no prose is consulted.
+"""
+
+from collections.abc import Collection, Iterable
+
+from surefoot.values import (
+    Audit,
+    Diff,
+    EventId,
+    Evidence,
+    Finding,
+    ReportState,
+    TestOutcome,
+    TestReport,
+)
+
+_GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
+
+
+def _line(report: TestReport) -> str:
+    if report.state is not ReportState.COMPLETE:
+        return f"unusable test run ({report.state})"
+    return f"{len(report.passing)} passed, {len(report.failing)} failed of {len(report.collected)}"
+
+
+def _names(ids: Iterable[str], most: int = 3) -> str:
+    listed = sorted(ids)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
+def target_tests(
+    targets: Collection[str], before: TestReport, after: TestReport, events: tuple[EventId, ...]
+) -> Evidence:
+    """The named tests failed on the base and pass on the result, each by its id."""
+    failing, passing = set(before.failing), set(after.passing)
+    unproven = [t for t in targets if t not in failing]
+    still = [t for t in targets if t not in passing]
+    usable = after.state is ReportState.COMPLETE
+    passed = bool(targets) and usable and not unproven and not still
+    if not targets:
+        told = "no test shows the problem, so nothing can show that it is gone"
+    elif unproven:
+        told = f"not seen failing on the base: {_names(unproven)}"
+    elif still:
+        told = f"not passing: {_names(still)} ({_line(after)})"
+    else:
+        told = f"passed: {_names(targets)}"
+    return Evidence(
+        kind="failing-tests",
+        command=" ".join(after.command),
+        before=f"failed: {_names(targets)}" if targets else "none named",
+        after=told,
+        passed=passed,
+        events=events,
+    )
+
+
+def base_tests(
+    before: TestReport, after: TestReport, exempt: Collection[str], events: tuple[EventId, ...]
+) -> Evidence:
+    """The base's own tests, run from the base's copy on the result: none lost, none broken, none new to fail."""
+    ids_before, ids_after = set(before.collected), set(after.collected)
+    lost = ids_before - ids_after - set(exempt)
+    good = {r.test_id for r in before.results if r.outcome in _GOOD}
+    outcomes = {r.test_id: r.outcome for r in after.results}
+    was = {r.test_id: r.outcome for r in before.results}
+    broken = {
+        t
+        for t in good & ids_after
+        if outcomes[t] not in _GOOD
+        or (was[t] is TestOutcome.PASSED and outcomes[t] is not TestOutcome.PASSED)
+    } - set(exempt)
+    usable = after.state is ReportState.COMPLETE or (
+        after.state is before.state is ReportState.COLLECTION_ERROR
+    )
+    passed = usable and not lost and not broken and len(ids_after) >= len(ids_before) - len(exempt)
+    told = _line(after)
+    if lost:
+        told += f"; no longer collected: {_names(lost)}"
+    if broken:
+        told += f"; broken: {_names(broken)}"
+    return Evidence(
+        kind="base-tests",
+        command=" ".join(after.command),
+        before=_line(before),
+        after=told,
+        passed=passed,
+        events=events,
+    )
+
+
+def new_tests(
+    new_ids: Collection[str],
+    on_base: TestReport,
+    on_result: TestReport,
+    events: tuple[EventId, ...],
+) -> Evidence:
+    """Each new test fails on the base tree and passes on the result; one that does not proves nothing."""
+    failed, passed_now = set(on_base.failing), set(on_result.passing)
+    theatrical = [t for t in new_ids if t not in failed]
+    not_passing = [t for t in new_ids if t not in passed_now]
+    usable = (
+        on_base.state in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
+        and on_result.state is ReportState.COMPLETE
+    )
+    told = f"passed: {_names(new_ids)}"
+    if not usable:
+        told = f"on the base: {_line(on_base)}; on the result: {_line(on_result)}"
+    elif theatrical:
+        told = f"passes without the change: {_names(theatrical)}"
+    elif not_passing:
+        told = f"not passing: {_names(not_passing)}"
+    return Evidence(
+        kind="new-tests",
+        command=" ".join(on_result.command),
+        before=f"failed on the base: {_names(set(new_ids) & failed)}",
+        after=told,
+        passed=bool(new_ids) and usable and not theatrical and not not_passing,
+        events=events,
+    )
+
+
+def protected_files(diff: Diff, guarded: Collection[str], announced: Collection[str]) -> Evidence:
+    """No existing test, no CI and no tool configuration changed that was not announced and allowed."""
+    touched = sorted((set(diff.paths) & set(guarded)) - set(announced))
+    return Evidence(
+        kind="protected-files",
+        command=f"git diff --name-only {diff.before} {diff.after}",
+        before="tests, CI and tool configuration as on the base",
+        after=f"changed: {_names(touched)}" if touched else "unchanged",
+        passed=not touched,
+    )
+
+
+def findings_gone(
+    targets: Collection[Finding], before: Audit, after: Audit, events: tuple[EventId, ...]
+) -> Evidence:
+    """The named findings are gone, nothing new came, and every auditor that answered before answered again."""
+    left = {f.fingerprint for f in after.findings}
+    known = {f.fingerprint for f in before.findings}
+    still = [f for f in targets if f.fingerprint in left]
+    new = [f for f in after.findings if f.fingerprint not in known]
+    answered = {r.tool for r in before.results} - {r.tool for r in before.broken}
+    silent = answered - ({r.tool for r in after.results} - {r.tool for r in after.broken})
+    told = f"{len(after.findings)} findings"
+    if silent:
+        told += f"; no answer from {_names(silent)}"
+    if new:
+        told += f"; new: {_names(f.finding_id for f in new)}"
+    if still:
+        told += f"; still there: {_names(f.finding_id for f in still)}"
+    return Evidence(
+        kind="findings",
+        command="surefoot audit",
+        before=f"{len(before.findings)} findings, {len(targets)} to mend",
+        after=told,
+        passed=not still and not new and not silent,
+        events=events,
+    )
+
+
+def improves(before: TestReport, after: TestReport) -> bool:
+    """Whether the failing set shrank and nothing new fails (SPEC E4): what a kept turn must show."""
+    if after.state is not ReportState.COMPLETE:
+        return False
+    was, now = set(before.failing), set(after.failing)
+    return now < was and set(before.collected) <= set(after.collected)

@@ -1,0 +1,94 @@
+"""Ledger and state as one: whatever is recorded is at once part of the folded state."""
+
+import threading
+from collections.abc import Sequence
+
+from surefoot.codec import decode, encode
+from surefoot.events import Event, Recorded, TestPurpose, TestsRan
+from surefoot.kernel.ports import Clock, Ledger
+from surefoot.kernel.state import RunState, TestRunKey, apply, fold
+from surefoot.values import Digest, EventId, Spend, TestReport, TreeId, TurnId
+
+
+class Journal:
+    """The kernel's hand on the ledger; safe to use from several threads."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._lock = threading.RLock()
+        self.state: RunState = fold(ledger.events())
+
+    @property
+    def head(self) -> str:
+        """Hash of the ledger's last line."""
+        return self._ledger.head
+
+    @property
+    def turn_id(self) -> TurnId | None:
+        """The turn that is open."""
+        return self.state.turn.turn_id if self.state.turn else None
+
+    def record(
+        self, event: Event, *, cause: EventId | None = None, turn: TurnId | None = None
+    ) -> EventId:
+        """Append one event and fold it in; within a turn it belongs to that turn."""
+        return self.record_all((event,), cause=cause, turn=turn)[0].event_id
+
+    def record_all(
+        self,
+        events: Sequence[Event],
+        *,
+        cause: EventId | None = None,
+        turn: TurnId | None = None,
+    ) -> tuple[Recorded, ...]:
+        """Append several events under one fsync and fold them in."""
+        with self._lock:
+            recorded = self._ledger.append_all(events, cause=cause, turn=turn or self.turn_id)
+            for one in recorded:
+                self.state = apply(self.state, one)
+            return recorded
+
+    def put(self, data: bytes) -> Digest:
+        """Store a blob."""
+        return self._ledger.put(data)
+
+    def get(self, digest: Digest) -> bytes:
+        """Read a blob."""
+        return self._ledger.get(digest)
+
+    def spend(self) -> Spend:
+        """What the run has used up to now, time included."""
+        state, elapsed = self.state, self.state.elapsed_s(self._clock.now())
+        return Spend(
+            iterations=state.spend.iterations,
+            time_s=elapsed,
+            model_calls=state.spend.model_calls,
+            usage=state.spend.usage,
+            reserved_tokens=state.spend.reserved_tokens,
+            reserved_usd=state.spend.reserved_usd,
+        )
+
+    def tests(self, tree: TreeId, purpose: TestPurpose) -> tuple[TestReport, EventId] | None:
+        """The recorded report of a test run on this tree for this purpose, and its event."""
+        key = TestRunKey(tree=tree, purpose=purpose)
+        digest = self.state.tests.get(key)
+        if digest is None:
+            return None
+        return decode(TestReport, self.get(digest)), self.state.test_events[key]
+
+    def record_tests(self, tree: TreeId, purpose: TestPurpose, report: TestReport) -> EventId:
+        """Record a test run with its whole report as a blob."""
+        return self.record(
+            TestsRan(
+                tree=tree,
+                purpose=purpose,
+                report=self.put(encode(report)),
+                state=report.state,
+                passed=len(report.passing),
+                failed=len(report.failing),
+                collected=len(report.collected),
+                exit_code=report.exit_code,
+                command=report.command,
+            )
+        )

@@ -1,0 +1,366 @@
+"""The state of a run: a fold of its ledger, and nothing else (promise 4).
+
+The live run and a resumed one get their state from the same `apply`, so they cannot disagree.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import singledispatch
+from typing import Final, Literal
+
+from surefoot.events import (
+    BudgetReserved,
+    BudgetSettled,
+    CandidateTried,
+    CheckpointWritten,
+    FactLearned,
+    GateDecided,
+    ModelAsked,
+    ModelReplied,
+    NoFlyAdded,
+    PhaseChanged,
+    PlanMade,
+    Recorded,
+    RunOpened,
+    RunResumed,
+    RunStopped,
+    TestsRan,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.kernel.lifecycle import Phase
+from surefoot.values import (
+    Checkpoint,
+    Classification,
+    CommitId,
+    Digest,
+    EventId,
+    FailureClass,
+    GateOutcome,
+    RunStatus,
+    Spend,
+    TreeId,
+    TurnId,
+    Unit,
+    UnitId,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitState:
+    """What is known of one unit."""
+
+    unit: Unit
+    turns: int = 0
+    checkpoints: tuple[Checkpoint, ...] = ()
+    trees: tuple[TreeId, ...] = ()
+    """Trees after its closed turns."""
+    tried: Mapping[Digest, str] = field(default_factory=dict)
+    """Candidates of closed turns, with what the tests said."""
+    failures: Mapping[FailureClass, int] = field(default_factory=dict)
+    refuted: tuple[str, ...] = ()
+    """What gates held against the last turn."""
+    escalations: int = 0
+    ended: Literal["open", "done", "blocked"] = "open"
+    blocker: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTurn:
+    """A turn that has started and not closed."""
+
+    turn_id: TurnId
+    unit_id: UnitId
+    number: int
+    tree: TreeId
+    checkpoint: Checkpoint | None = None
+    tried: Mapping[Digest, str] = field(default_factory=dict)
+    facts: tuple[str, ...] = ()
+    refuted: tuple[str, ...] = ()
+    failures: tuple[FailureClass, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRunKey:
+    """What makes a recorded test run usable again."""
+
+    __test__ = False
+
+    tree: TreeId
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """Everything that the loops decide on."""
+
+    opened: RunOpened | None = None
+    phase: Phase = Phase.AUDITING
+    round: int = 1
+    units: Mapping[UnitId, UnitState] = field(default_factory=dict)
+    turn: OpenTurn | None = None
+    turns_closed: int = 0
+    head_tree: TreeId | None = None
+    head_commit: CommitId | None = None
+    """The last closed turn's commit; None while there is none."""
+    tests: Mapping[TestRunKey, Digest] = field(default_factory=dict)
+    """Blob of the last report by tree and purpose."""
+    test_events: Mapping[TestRunKey, EventId] = field(default_factory=dict)
+    replies: Mapping[tuple[TurnId | None, Digest], Digest] = field(default_factory=dict)
+    """Recorded model replies by turn and request."""
+    reservations: Mapping[EventId, tuple[int, float]] = field(default_factory=dict)
+    spend: Spend = Spend()
+    no_fly: frozenset[tuple[UnitId, str]] = frozenset()
+    status: RunStatus | None = None
+    reason: str = ""
+    segment_start: datetime | None = None
+    last_time: datetime | None = None
+    earlier_s: float = 0.0
+    """Active time of earlier processes."""
+
+    def elapsed_s(self, now: datetime) -> float:
+        """Active seconds so far; time between processes does not count."""
+        if self.segment_start is None:
+            return self.earlier_s
+        return self.earlier_s + max(0.0, (now - self.segment_start).total_seconds())
+
+
+def apply(state: RunState, recorded: Recorded) -> RunState:
+    """The state after one more event."""
+    after = _apply(recorded.event, state, recorded)
+    return replace(after, last_time=recorded.time)
+
+
+def fold(events: Iterable[Recorded]) -> RunState:
+    """The state that a ledger stands for."""
+    state = RunState()
+    for recorded in events:
+        state = apply(state, recorded)
+    return state
+
+
+@singledispatch
+def _apply(event: object, state: RunState, recorded: Recorded) -> RunState:
+    """Events without a rule of their own leave the state as it is."""
+    del event, recorded
+    return state
+
+
+@_apply.register
+def _(event: RunOpened, state: RunState, recorded: Recorded) -> RunState:
+    return replace(state, opened=event, head_tree=event.base_tree, segment_start=recorded.time)
+
+
+@_apply.register
+def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
+    del event
+    earlier = state.elapsed_s(state.last_time or recorded.time)
+    # Calls that were open when the process died are counted in full: they may have been billed.
+    lost_tokens = sum(tokens for tokens, _ in state.reservations.values())
+    lost_usd = sum(usd for _, usd in state.reservations.values())
+    usage = state.spend.usage
+    spend = replace(
+        state.spend,
+        usage=replace(
+            usage,
+            prompt_tokens=usage.prompt_tokens + lost_tokens,
+            cost_usd=usage.cost_usd + lost_usd,
+        ),
+        reserved_tokens=0,
+        reserved_usd=0.0,
+    )
+    return replace(
+        state,
+        turn=None,
+        status=None,
+        reason="",
+        earlier_s=earlier,
+        segment_start=recorded.time,
+        reservations={},
+        spend=spend,
+    )
+
+
+@_apply.register
+def _(event: RunStopped, state: RunState, recorded: Recorded) -> RunState:
+    earlier = state.elapsed_s(recorded.time)
+    return replace(
+        state, status=event.status, reason=event.reason, earlier_s=earlier, segment_start=None
+    )
+
+
+@_apply.register
+def _(event: PhaseChanged, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    again = event.before == Phase.DELTA_CRITIQUE and event.after == Phase.AUDITING
+    sent_back = event.before in _JUDGES and event.after == Phase.SOLVING
+    after = replace(state, phase=Phase(event.after), round=state.round + again)
+    return _undone(after, event.reason) if sent_back or again else after
+
+
+_JUDGES: Final = frozenset({Phase.REVIEW, Phase.POST_CHECKS})
+
+
+def _undone(state: RunState, reason: str) -> RunState:
+    """The work was refused as a whole: the next turn starts from the base again, knowing why."""
+    units = {
+        key: replace(unit, ended="open", refuted=(*unit.refuted, reason))
+        if unit.ended == "done"
+        else unit
+        for key, unit in state.units.items()
+    }
+    tree = state.opened.base_tree if state.opened else state.head_tree
+    return replace(state, units=units, head_tree=tree)
+
+
+@_apply.register
+def _(event: PlanMade, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    units = {unit.unit_id: UnitState(unit=unit) for unit in event.units}
+    return replace(state, units={**state.units, **units})
+
+
+@_apply.register
+def _(event: TurnStarted, state: RunState, recorded: Recorded) -> RunState:
+    if recorded.turn_id is None:
+        return state
+    turn = OpenTurn(
+        turn_id=recorded.turn_id, unit_id=event.unit_id, number=event.number, tree=event.tree
+    )
+    return replace(state, turn=turn)
+
+
+@_apply.register
+def _(event: CheckpointWritten, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    if state.turn is None:
+        return state
+    return replace(state, turn=replace(state.turn, checkpoint=event.checkpoint))
+
+
+@_apply.register
+def _(event: CandidateTried, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    if state.turn is None:
+        return state
+    tried = {**state.turn.tried, event.candidate: event.message}
+    return replace(state, turn=replace(state.turn, tried=tried))
+
+
+@_apply.register
+def _(event: FactLearned, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    if state.turn is None:
+        return state
+    facts = (*state.turn.facts, f"{event.topic}: {event.text}")
+    return replace(state, turn=replace(state.turn, facts=facts))
+
+
+@_apply.register
+def _(event: GateDecided, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    result = event.result
+    if state.turn is None or result.outcome is GateOutcome.PASS or result.failure is None:
+        return state
+    turn = replace(
+        state.turn,
+        refuted=(*state.turn.refuted, f"{result.gate} gate: {result.reason}"),
+        failures=(*state.turn.failures, result.failure),
+    )
+    return replace(state, turn=turn)
+
+
+@_apply.register
+def _(event: NoFlyAdded, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    before = state.units.get(event.unit_id)
+    units = dict(state.units)
+    if before is not None:
+        units[event.unit_id] = replace(before, escalations=before.escalations + 1)
+    return replace(state, no_fly=state.no_fly | {(event.unit_id, event.model)}, units=units)
+
+
+@_apply.register
+def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    turn, before = state.turn, state.units.get(event.unit_id)
+    if turn is None or before is None:
+        return state
+    failures = dict(before.failures)
+    for failure in turn.failures:
+        failures[failure] = failures.get(failure, 0) + 1
+    checkpoints = before.checkpoints + ((turn.checkpoint,) if turn.checkpoint else ())
+    unit = replace(
+        before,
+        turns=before.turns + 1,
+        checkpoints=checkpoints,
+        trees=(*before.trees, event.tree),
+        tried={**before.tried, **turn.tried},
+        failures=failures,
+        refuted=turn.refuted,
+        ended=_ended(event),
+        blocker=event.reason if _ended(event) == "blocked" else "",
+    )
+    return replace(
+        state,
+        units={**state.units, event.unit_id: unit},
+        turn=None,
+        turns_closed=state.turns_closed + 1,
+        head_tree=event.tree,
+        head_commit=event.commit or state.head_commit,
+        spend=replace(state.spend, iterations=state.spend.iterations + 1),
+    )
+
+
+def _ended(event: TurnClosed) -> Literal["open", "done", "blocked"]:
+    if event.outcome == "pass":
+        return "done" if event.classification is Classification.COMPLETE else "open"
+    return "open" if event.outcome == "retryable-fail" else "blocked"
+
+
+@_apply.register
+def _(event: TestsRan, state: RunState, recorded: Recorded) -> RunState:
+    key = TestRunKey(tree=event.tree, purpose=event.purpose)
+    return replace(
+        state,
+        tests={**state.tests, key: event.report},
+        test_events={**state.test_events, key: recorded.event_id},
+    )
+
+
+@_apply.register
+def _(event: BudgetReserved, state: RunState, recorded: Recorded) -> RunState:
+    spend = replace(
+        state.spend,
+        reserved_tokens=state.spend.reserved_tokens + event.tokens,
+        reserved_usd=state.spend.reserved_usd + event.cost_usd,
+    )
+    open_ones = {**state.reservations, recorded.event_id: (event.tokens, event.cost_usd)}
+    return replace(state, spend=spend, reservations=open_ones)
+
+
+@_apply.register
+def _(event: BudgetSettled, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    tokens, usd = state.reservations.get(event.reservation, (0, 0.0))
+    left = {k: v for k, v in state.reservations.items() if k != event.reservation}
+    spend = replace(
+        state.spend,
+        usage=state.spend.usage + event.usage,
+        reserved_tokens=state.spend.reserved_tokens - tokens,
+        reserved_usd=state.spend.reserved_usd - usd if left else 0.0,
+    )
+    return replace(state, spend=spend, reservations=left)
+
+
+@_apply.register
+def _(event: ModelAsked, state: RunState, recorded: Recorded) -> RunState:
+    del event, recorded
+    return replace(state, spend=replace(state.spend, model_calls=state.spend.model_calls + 1))
+
+
+@_apply.register
+def _(event: ModelReplied, state: RunState, recorded: Recorded) -> RunState:
+    key = (recorded.turn_id, event.request)
+    return replace(state, replies={**state.replies, key: event.reply})
