@@ -403,6 +403,10 @@ class AuditorFinished:
     kind: Literal["auditor.finished"] = "auditor.finished"
     tree: TreeId
     result: AuditorResult
+    baseline: tuple[str, ...] = ()
+    """Fingerprints that were accepted before."""
+    of: int = 1
+    """How many auditors the audit has; it counts only when all of them are recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

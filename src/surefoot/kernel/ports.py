@@ -422,6 +422,8 @@ class Observation:
     """Checkpoints of the unit so far, oldest first."""
     facts: tuple[str, ...]
     """New verified facts of this turn."""
+    evidence: tuple[Evidence, ...] = ()
+    """What the kernel proved of the turn's tree; empty when nothing changed."""
 
 
 class Solver(Protocol):

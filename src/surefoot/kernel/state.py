@@ -10,6 +10,7 @@ from functools import singledispatch
 from typing import Final, Literal
 
 from surefoot.events import (
+    AuditorFinished,
     BudgetReserved,
     BudgetSettled,
     CandidateTried,
@@ -31,6 +32,7 @@ from surefoot.events import (
 )
 from surefoot.kernel.lifecycle import Phase
 from surefoot.values import (
+    Audit,
     Checkpoint,
     Classification,
     CommitId,
@@ -92,6 +94,14 @@ class TestRunKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedAudit:
+    """What the ledger holds of an audit of one tree; whole when it has `of` results."""
+
+    audit: Audit
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
     """Everything that the loops decide on."""
 
@@ -107,6 +117,9 @@ class RunState:
     tests: Mapping[TestRunKey, Digest] = field(default_factory=dict)
     """Blob of the last report by tree and purpose."""
     test_events: Mapping[TestRunKey, EventId] = field(default_factory=dict)
+    audits: Mapping[TreeId, RecordedAudit] = field(default_factory=dict)
+    facts: tuple[str, ...] = ()
+    """`topic: text` of what was established outside any turn."""
     replies: Mapping[tuple[TurnId | None, Digest], Digest] = field(default_factory=dict)
     """Recorded model replies by turn and request."""
     reservations: Mapping[EventId, tuple[int, float]] = field(default_factory=dict)
@@ -252,7 +265,7 @@ def _(event: CandidateTried, state: RunState, recorded: Recorded) -> RunState:
 def _(event: FactLearned, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     if state.turn is None:
-        return state
+        return replace(state, facts=(*state.facts, f"{event.topic}: {event.text}"))
     facts = (*state.turn.facts, f"{event.topic}: {event.text}")
     return replace(state, turn=replace(state.turn, facts=facts))
 
@@ -327,6 +340,17 @@ def _(event: TestsRan, state: RunState, recorded: Recorded) -> RunState:
         tests={**state.tests, key: event.report},
         test_events={**state.test_events, key: recorded.event_id},
     )
+
+
+@_apply.register
+def _(event: AuditorFinished, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    before = state.audits.get(event.tree)
+    # A tool that answers again (an audit cut off by a crash) replaces its first answer.
+    others = [r for r in before.audit.results if r.tool != event.result.tool] if before else []
+    audit = Audit(results=(*others, event.result), baseline=event.baseline)
+    entry = RecordedAudit(audit=audit, of=event.of)
+    return replace(state, audits={**state.audits, event.tree: entry})
 
 
 @_apply.register

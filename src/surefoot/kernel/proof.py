@@ -1,0 +1,149 @@
+"""Which test runs prove a tree, and what they prove.
+
+Tests are always run in a fresh process on a scratch checkout of an exact tree. A tree is judged by the base's own
+tests: existing tests and everything that steers the runner are put back to the base's copy before the run.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.events import AuditorFinished, FactLearned, TestPurpose
+from surefoot.kernel import evidence
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.ports import Suite, Workspace
+from surefoot.values import (
+    Audit,
+    Diff,
+    EventId,
+    Evidence,
+    Finding,
+    ReportState,
+    TestReport,
+    TreeId,
+    Unit,
+)
+
+_AGAIN = 2
+"""How often a surprising failure is run again, alone, before it counts."""
+_MOST_AGAIN = 25
+"""More failing tests than this are not re-run one by one: that many do not flake at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prover:
+    """Runs what has to be run, once for each tree and purpose, and records it."""
+
+    journal: Journal
+    workspace: Workspace
+    suite: Suite
+    audit: Callable[[Path], Audit]
+
+    def tests(
+        self, tree: TreeId, purpose: TestPurpose, tests: Sequence[str] | None = None
+    ) -> tuple[TestReport, EventId]:
+        """The report on `tree`; a recorded one is used again."""
+        recorded = self.journal.tests(tree, purpose)
+        if recorded is not None:
+            return recorded
+        with self.workspace.checkout(tree) as root:
+            report = self.suite.run(root, tests)
+        return report, self.journal.record_tests(tree, purpose, report)
+
+    def flaky(self, tree: TreeId, report: TestReport, suspects: Collection[str]) -> frozenset[str]:
+        """Which of `suspects`, failing in `report`, pass when they are run again alone."""
+        if not suspects or len(suspects) > _MOST_AGAIN or report.state is not ReportState.COMPLETE:
+            return frozenset()
+        passed: set[str] = set()
+        with self.workspace.checkout(tree) as root:
+            for _ in range(_AGAIN):
+                again = self.suite.run(root, sorted(suspects))
+                passed |= set(again.passing)
+        for test_id in sorted(passed):
+            self.journal.record(FactLearned(topic="flaky", text=test_id))
+        return frozenset(passed)
+
+    def baseline(self, tree: TreeId) -> tuple[TestReport, frozenset[str]]:
+        """The whole suite on the base, and which of its failures are flaky."""
+        report, _ = self.tests(tree, "baseline")
+        facts = self.journal.state.facts
+        known = frozenset(f.removeprefix("flaky: ") for f in facts if f.startswith("flaky: "))
+        if any(f.startswith("flaky-checked: ") for f in facts):
+            return report, known
+        found = self.flaky(tree, report, report.failing)
+        self.journal.record(
+            FactLearned(topic="flaky-checked", text=f"{len(report.failing)} failing")
+        )
+        return report, found
+
+    def findings(self, tree: TreeId) -> Audit:
+        """All auditors on `tree`; recorded answers are used again."""
+        recorded = self.journal.state.audits.get(tree)
+        if recorded is not None and len(recorded.audit.results) == recorded.of:
+            return recorded.audit
+        with self.workspace.checkout(tree) as root:
+            found = self.audit(root)
+        self.journal.record_all(
+            [
+                AuditorFinished(
+                    tree=tree, result=result, baseline=found.baseline, of=len(found.results)
+                )
+                for result in found.results
+            ]
+        )
+        return found
+
+    def judge(
+        self, tree: TreeId, base: TreeId, units: Sequence[Unit], purpose: TestPurpose
+    ) -> tuple[Evidence, ...]:
+        """Everything that speaks for or against `tree` as the answer to `units`."""
+        diff = self.workspace.diff(base, tree)
+        guarded = self.guarded(diff)
+        proofs = [evidence.protected_files(diff, guarded, ())]
+        judged = self.workspace.overlay(tree, base, guarded)
+        before, flaky = self.baseline(base)
+        after, event = self.tests(judged, purpose)
+        surprising = (set(after.failing) & set(before.passing)) - flaky
+        flaky |= self.flaky(judged, after, surprising)
+        proofs.append(evidence.base_tests(before, after, flaky, (event,)))
+        proofs += self._unit_proofs(units, before, after, event)
+        fresh = self.new_tests(diff, before, after)
+        if fresh or any(not u.failing and not u.findings for u in units):
+            on_base = self._falsify(tree, base, diff)
+            proofs.append(evidence.new_tests(fresh, on_base[0], after, (on_base[1], event)))
+        return tuple(proofs)
+
+    def _unit_proofs(
+        self, units: Sequence[Unit], before: TestReport, after: TestReport, event: EventId
+    ) -> list[Evidence]:
+        targets = sorted({t for unit in units for t in unit.failing})
+        return [evidence.target_tests(targets, before, after, (event,))] if targets else []
+
+    def findings_gone(self, tree: TreeId, base: TreeId, targets: Sequence[Finding]) -> Evidence:
+        """Whether the findings are gone from `tree` and nothing new came."""
+        return evidence.findings_gone(targets, self.findings(base), self.findings(tree), ())
+
+    def guarded(self, diff: Diff) -> tuple[str, ...]:
+        """Changed paths that the base decides on: its tests, and all that steers runner and gates."""
+        existing = set(self.workspace.files(diff.before))
+        return tuple(
+            path
+            for path in diff.paths
+            if self.suite.is_control_path(path)
+            or (self.suite.is_test_path(path) and path in existing)
+        )
+
+    def new_tests(self, diff: Diff, before: TestReport, after: TestReport) -> tuple[str, ...]:
+        """Ids that only the result has, in test files that the run added."""
+        added = {f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)}
+        known = set(before.collected)
+        return tuple(t for t in after.collected if t not in known and t.split("::", 1)[0] in added)
+
+    def _falsify(self, tree: TreeId, base: TreeId, diff: Diff) -> tuple[TestReport, EventId]:
+        added = [f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)]
+        return self.tests(self.workspace.overlay(base, tree, added), "falsify")
+
+
+def failed(proofs: Sequence[Evidence]) -> str:
+    """Why the proofs do not hold, in words; empty when they do."""
+    return "; ".join(f"{p.kind}: {p.after}" for p in proofs if not p.passed)

@@ -1,0 +1,296 @@
+"""One attempt at a unit (promise 3): gates, executor, proof, solver, and a git transaction that commits or rolls back.
+
+    policy gate -> input gate -> executor (execution gate) -> proof -> solver's checkpoint
+        -> artifact gate -> verification gate -> commit or rollback -> closeout gate -> turn record
+
+Whatever happens in between, the worktree ends as the commit that the record names. A process that dies leaves an open
+turn; the next one restores the tree that it started from and does it again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from surefoot.codec import digest, encode
+from surefoot.errors import SurefootError
+from surefoot.events import (
+    CheckpointWritten,
+    DiffTaken,
+    GateDecided,
+    GitStage,
+    SelfFeedback,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.kernel import evidence
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.ports import (
+    Asker,
+    Clock,
+    Executor,
+    Gate,
+    GateInput,
+    Observation,
+    Policy,
+    Solver,
+    TurnInput,
+    TurnOutput,
+    Workspace,
+)
+from surefoot.kernel.proof import Prover
+from surefoot.kernel.state import UnitState
+from surefoot.values import (
+    Checkpoint,
+    Classification,
+    CommitId,
+    Diff,
+    Evidence,
+    FailureClass,
+    GateName,
+    GateOutcome,
+    GateResult,
+    Resolution,
+    SandboxLevel,
+    TreeId,
+    TurnId,
+)
+
+_HOUSEKEEPING = ("flaky:", "flaky-checked:")
+"""Facts that the kernel itself notes; they are no progress of the executor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPorts:
+    """What a turn plays with."""
+
+    journal: Journal
+    workspace: Workspace
+    prover: Prover
+    executors: Mapping[str, Executor]
+    solver: Solver
+    solver_asker: Asker
+    gates: Mapping[GateName, Gate]
+    policy: Policy
+    clock: Clock
+    sandbox: SandboxLevel
+    unsandboxed_allowed: bool
+
+
+class Turn:
+    """One turn, from `TurnStarted` to `TurnClosed`."""
+
+    def __init__(
+        self, ports: TurnPorts, unit: UnitState, asker: Asker, resolution: Resolution
+    ) -> None:
+        state = ports.journal.state
+        assert state.opened is not None  # noqa: S101  # the run loop opens before it turns
+        self._p = ports
+        self._unit = unit
+        self._asker = asker
+        self._base = state.opened.base_tree
+        self._seed = state.opened.seed
+        self._start = state.head_tree or self._base
+        self._number = state.turns_closed + 1
+        self._resolution = resolution
+        self._began = ports.clock.monotonic()
+        self._input = GateInput(
+            unit=unit.unit,
+            mode=resolution.mode,
+            locked=ports.policy.locked(),
+            risk_flags=resolution.risk_flags,
+            max_files=resolution.ceilings.max_files,
+            sandbox=ports.sandbox,
+            unsandboxed_allowed=ports.unsandboxed_allowed,
+            tree=self._start,
+        )
+
+    def run(self) -> TurnClosed:
+        """Do it; the record that is returned is already in the ledger."""
+        journal = self._p.journal
+        turn_id = TurnId(f"{self._unit.unit.unit_id}.t{self._number}")
+        journal.record(
+            TurnStarted(unit_id=self._unit.unit.unit_id, number=self._number, tree=self._start),
+            turn=turn_id,
+        )
+        self._p.workspace.restore(self._start)
+        journal.record(GitStage(stage="turn-start", ok=True, tree=self._start))
+        for name in (GateName.POLICY, GateName.INPUT):
+            result = self._gate(name)
+            if result.outcome is not GateOutcome.PASS:
+                return self._close(result, None, None)
+        self._execute()
+        result = self._gate(GateName.EXECUTION)
+        checkpoint = self._observe()
+        self._input = replace(self._input, checkpoint=checkpoint)
+        for name in (GateName.ARTIFACT, GateName.VERIFICATION):
+            if result.outcome is GateOutcome.PASS:
+                result = self._gate(name)
+        commit = self._transact(result, checkpoint)
+        return self._close(result, checkpoint, commit)
+
+    def _gate(self, name: GateName) -> GateResult:
+        """Evaluate one gate; one that throws has failed."""
+        try:
+            result = self._p.gates[name].evaluate(self._input)
+        except Exception as error:  # noqa: BLE001  # named boundary: a broken gate is a failed gate
+            result = GateResult(
+                gate=name,
+                outcome=GateOutcome.HARD_FAIL,
+                failure=FailureClass.UNKNOWN,
+                reason=f"the gate itself failed: {type(error).__name__}: {error}",
+            )
+        self._p.journal.record(GateDecided(result=result))
+        return result
+
+    def _execute(self) -> None:
+        executor = self._p.executors[self._unit.unit.strategy]
+        baseline, _ = self._p.prover.baseline(self._base)
+        spend = self._p.journal.spend()
+        task = TurnInput(
+            unit=self._unit.unit,
+            number=self._unit.turns + 1,
+            seed=self._seed,
+            tree=self._start,
+            base_tree=self._base,
+            mode=self._resolution.mode,
+            baseline=baseline,
+            last=self._unit.checkpoints[-1] if self._unit.checkpoints else None,
+            tried=self._unit.tried,
+            refuted=self._unit.refuted,
+            deadline_s=self._resolution.ceilings.time_s - spend.time_s,
+        )
+        try:
+            output = executor.run_turn(task, self._p.workspace, self._asker, self._p.journal)
+        except SurefootError as error:
+            output = TurnOutput(transcript=str(error), claim="none")
+            self._input = replace(self._input, error=f"{error.code}: {error}")
+        self._input = replace(self._input, output=output)
+
+    def _observe(self) -> Checkpoint:
+        """Prove what the worktree holds, let the solver judge, and write the checkpoint."""
+        journal, workspace = self._p.journal, self._p.workspace
+        tree = workspace.snapshot()
+        diff = workspace.diff(self._start, tree)
+        run_diff = workspace.diff(self._base, tree)
+        journal.record(GitStage(stage="stage", ok=True, tree=tree))
+        journal.record(DiffTaken(diff=journal.put(encode(diff)), files=diff.paths))
+        proofs: tuple[Evidence, ...] = ()
+        if diff.files:
+            proofs = self._prove(tree)
+        self._input = replace(self._input, tree=tree, diff=diff, run_diff=run_diff, evidence=proofs)
+        seen = self._observation(diff, proofs)
+        checkpoint = self._p.solver.judge(seen, self._p.solver_asker, journal)
+        journal.record(CheckpointWritten(checkpoint=checkpoint))
+        self._note_flip(seen, checkpoint)
+        return checkpoint
+
+    def _prove(self, tree: TreeId) -> tuple[Evidence, ...]:
+        prover, unit = self._p.prover, self._unit.unit
+        proofs = prover.judge(tree, self._base, (unit,), "turn")
+        if unit.findings:
+            proofs += (prover.findings_gone(tree, self._base, unit.findings),)
+        return proofs
+
+    def _observation(self, diff: Diff, proofs: tuple[Evidence, ...]) -> Observation:
+        journal, prover = self._p.journal, self._p.prover
+        before, _ = prover.baseline(self._base)
+        earlier = journal.tests(self._start, "turn")
+        after = journal.tests(self._judged(diff), "turn") if diff.files else None
+        turn = journal.state.turn
+        facts = turn.facts if turn else ()
+        assert self._input.output is not None  # noqa: S101  # set by _execute
+        return Observation(
+            unit=self._unit.unit,
+            number=self._unit.turns + 1,
+            model=self._asker.model,
+            output=self._input.output,
+            diff=diff,
+            seen_diffs=self._unit.trees,
+            before=earlier[0] if earlier else before,
+            after=after[0] if after else None,
+            after_event=after[1] if after else None,
+            history=self._unit.checkpoints,
+            facts=tuple(f for f in facts if not f.startswith(_HOUSEKEEPING)),
+            evidence=proofs,
+        )
+
+    def _judged(self, diff: Diff) -> TreeId:
+        whole = self._p.workspace.diff(self._base, diff.after)
+        guarded = self._p.prover.guarded(whole)
+        return self._p.workspace.overlay(diff.after, self._base, guarded)
+
+    def _note_flip(self, seen: Observation, now: Checkpoint) -> None:
+        if not self._unit.checkpoints or not self._unit.trees:
+            return
+        last = self._unit.checkpoints[-1]
+        same_evidence = self._unit.trees[-1] == seen.diff.after and not seen.diff.files
+        judged_work = last.classification is not Classification.PROGRESS
+        if same_evidence and judged_work and last.classification is not now.classification:
+            shown = digest(encode(seen.diff))
+            self._p.journal.record(
+                SelfFeedback(before=last.classification, after=now.classification, evidence=shown)
+            )
+
+    def _transact(self, result: GateResult, checkpoint: Checkpoint) -> CommitId | None:
+        """Commit what the gates let through, else put the tree back; the record follows the command."""
+        journal, workspace = self._p.journal, self._p.workspace
+        tree, diff = self._input.tree, self._input.diff
+        keep = result.outcome is GateOutcome.PASS and diff is not None and bool(diff.files)
+        if not keep:
+            workspace.restore(self._start)
+            journal.record(GitStage(stage="rollback", ok=True, tree=self._start))
+            self._input = replace(self._input, tree=self._start)
+            return None
+        try:
+            commit = workspace.commit(tree, self._message(checkpoint), self._trailers())
+        except SurefootError as error:
+            journal.record(GitStage(stage="checkpoint", ok=False, tree=tree, error=str(error)))
+            workspace.restore(self._start)
+            journal.record(GitStage(stage="rollback", ok=True, tree=self._start))
+            self._input = replace(self._input, tree=self._start, error=f"git: {error}")
+            return None
+        journal.record(GitStage(stage="checkpoint", ok=True, tree=tree, commit=commit))
+        self._input = replace(self._input, commit=commit)
+        return commit
+
+    def _message(self, checkpoint: Checkpoint) -> str:
+        title = self._unit.unit.issue.title
+        return f"{self._unit.unit.unit_type}: {title}\n\n{checkpoint.summary}"
+
+    def _trailers(self) -> Mapping[str, str]:
+        state = self._p.journal.state
+        return {
+            "Surefoot-Turn": str(state.turn.turn_id if state.turn else ""),
+            "Surefoot-Ledger": self._p.journal.head,
+        }
+
+    def _close(
+        self, result: GateResult, checkpoint: Checkpoint | None, commit: CommitId | None
+    ) -> TurnClosed:
+        closeout = self._gate(GateName.CLOSEOUT)
+        if result.outcome is GateOutcome.PASS:
+            result = closeout
+        if self._input.diff is None or not self._input.diff.files:
+            ended = "noop"
+        else:
+            ended = "commit" if commit else "rollback"
+        record = TurnClosed(
+            unit_id=self._unit.unit.unit_id,
+            number=self._number,
+            ended_as=ended,
+            tree=self._input.tree if commit else self._start,
+            commit=commit,
+            classification=checkpoint.classification if checkpoint else None,
+            outcome=result.outcome.value,
+            reason=checkpoint.summary
+            if checkpoint and result.outcome is GateOutcome.PASS
+            else result.reason,
+            elapsed_s=round(self._p.clock.monotonic() - self._began, 3),
+        )
+        self._p.journal.record(record)
+        return record
+
+
+def partial_gain(proofs: Sequence[Evidence], seen: Observation) -> bool:
+    """Whether a turn that is not complete is still worth keeping: strictly fewer failures, nothing harmed."""
+    harmless = all(p.passed for p in proofs if p.kind in ("protected-files", "base-tests"))
+    return harmless and seen.after is not None and evidence.improves(seen.before, seen.after)
