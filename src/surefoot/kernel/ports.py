@@ -497,6 +497,8 @@ class GateInput:
     review: Review | None = None
     contents: Mapping[str, tuple[str | None, str | None]] | None = None
     evidence: tuple[Evidence, ...] = ()
+    gain: bool = False
+    """Strictly fewer tests fail after the turn than before it, and none new."""
     checkpoint: Checkpoint | None = None
     commit: CommitId | None = None
     test_paths: frozenset[str] = frozenset()

@@ -133,6 +133,20 @@ class Prover:
             or (self.suite.is_test_path(path) and path in existing)
         )
 
+    def contents(self, diff: Diff) -> dict[str, tuple[str | None, str | None]]:
+        """Text of each changed file before and after; None where it is not there or not text."""
+        return {
+            path: (self._text(diff.before, path), self._text(diff.after, path))
+            for path in diff.paths
+        }
+
+    def _text(self, tree: TreeId, path: str) -> str | None:
+        data = self.workspace.read(tree, path)
+        try:
+            return None if data is None else data.decode()
+        except UnicodeDecodeError:
+            return None
+
     def new_tests(self, diff: Diff, before: TestReport, after: TestReport) -> tuple[str, ...]:
         """Ids that only the result has, in test files that the run added."""
         added = {f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)}

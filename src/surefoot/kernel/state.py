@@ -22,6 +22,7 @@ from surefoot.events import (
     NoFlyAdded,
     PhaseChanged,
     PlanMade,
+    PolicyResolved,
     Recorded,
     RunOpened,
     RunResumed,
@@ -61,6 +62,8 @@ class UnitState:
     tried: Mapping[Digest, str] = field(default_factory=dict)
     """Candidates of closed turns, with what the tests said."""
     failures: Mapping[FailureClass, int] = field(default_factory=dict)
+    last_failures: tuple[FailureClass, ...] = ()
+    """Failure classes of the last turn."""
     refuted: tuple[str, ...] = ()
     """What gates held against the last turn."""
     escalations: int = 0
@@ -124,6 +127,7 @@ class RunState:
     """Recorded model replies by turn and request."""
     reservations: Mapping[EventId, tuple[int, float]] = field(default_factory=dict)
     spend: Spend = Spend()
+    policy: PolicyResolved | None = None
     no_fly: frozenset[tuple[UnitId, str]] = frozenset()
     status: RunStatus | None = None
     reason: str = ""
@@ -228,6 +232,12 @@ def _undone(state: RunState, reason: str) -> RunState:
 
 
 @_apply.register
+def _(event: PolicyResolved, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, policy=event)
+
+
+@_apply.register
 def _(event: PlanMade, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     units = {unit.unit_id: UnitState(unit=unit) for unit in event.units}
@@ -311,6 +321,7 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         trees=(*before.trees, event.tree),
         tried={**before.tried, **turn.tried},
         failures=failures,
+        last_failures=turn.failures,
         refuted=turn.refuted,
         ended=_ended(event),
         blocker=event.reason if _ended(event) == "blocked" else "",

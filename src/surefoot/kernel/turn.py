@@ -7,8 +7,9 @@ Whatever happens in between, the worktree ends as the commit that the record nam
 turn; the next one restores the tree that it started from and does it again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from surefoot.codec import digest, encode
 from surefoot.errors import SurefootError
@@ -178,6 +179,8 @@ class Turn:
             proofs = self._prove(tree)
         self._input = replace(self._input, tree=tree, diff=diff, run_diff=run_diff, evidence=proofs)
         seen = self._observation(diff, proofs)
+        gain = seen.after is not None and evidence.improves(seen.before, seen.after)
+        self._input = replace(self._input, gain=gain)
         checkpoint = self._p.solver.judge(seen, self._p.solver_asker, journal)
         journal.record(CheckpointWritten(checkpoint=checkpoint))
         self._note_flip(seen, checkpoint)
@@ -269,10 +272,9 @@ class Turn:
         closeout = self._gate(GateName.CLOSEOUT)
         if result.outcome is GateOutcome.PASS:
             result = closeout
+        ended: Literal["commit", "noop", "rollback"] = "commit" if commit else "rollback"
         if self._input.diff is None or not self._input.diff.files:
             ended = "noop"
-        else:
-            ended = "commit" if commit else "rollback"
         record = TurnClosed(
             unit_id=self._unit.unit.unit_id,
             number=self._number,
@@ -288,9 +290,3 @@ class Turn:
         )
         self._p.journal.record(record)
         return record
-
-
-def partial_gain(proofs: Sequence[Evidence], seen: Observation) -> bool:
-    """Whether a turn that is not complete is still worth keeping: strictly fewer failures, nothing harmed."""
-    harmless = all(p.passed for p in proofs if p.kind in ("protected-files", "base-tests"))
-    return harmless and seen.after is not None and evidence.improves(seen.before, seen.after)

@@ -1,0 +1,401 @@
+"""The loop of a run, over ports only: read this first.
+
+    auditing -> planning -> solving (turns) -> review -> post checks -> delta critique -> complete
+
+Each phase is a method that does its work and returns a trigger with a reason in words; the table in `lifecycle`
+decides what follows. Everything a phase needs is in the folded state, so a run that died goes on from its ledger.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from surefoot.events import (
+    ActionDecided,
+    BudgetPressure,
+    NoFlyAdded,
+    PhaseChanged,
+    PlanMade,
+    PolicyResolved,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewGiven,
+    RoundVerified,
+    RunStopped,
+    TurnClosed,
+)
+from surefoot.kernel.budget import exhausted, share_used
+from surefoot.kernel.failures import REPROCESSING, is_final
+from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
+from surefoot.kernel.ports import Asker, Person, Planner, Reviewer, ReviewInput
+from surefoot.kernel.proof import failed
+from surefoot.kernel.state import RunState, UnitState
+from surefoot.kernel.turn import Turn, TurnPorts
+from surefoot.values import (
+    Audit,
+    AuditSummary,
+    Classification,
+    Evidence,
+    FailureClass,
+    GateOutcome,
+    ReportState,
+    Resolution,
+    Review,
+    RunStatus,
+    Severity,
+    TreeId,
+    Unit,
+    UnitId,
+)
+
+_MOST_ESCALATIONS = 2
+"""Refusals of one unit on ever higher tiers before the run stops for good (SPEC A5)."""
+_PRESSURE = (0.5, 0.9)
+
+Step = tuple[Trigger, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPorts:
+    """What a run plays with, beyond its turns."""
+
+    turn: TurnPorts
+    planner: Planner
+    reviewers: Sequence[Reviewer]
+    person: Person
+    askers: Sequence[Asker]
+    """Models for the executor, in the order of escalation."""
+
+
+class Run:
+    """A run from where its ledger stands to its next stop."""
+
+    def __init__(self, ports: RunPorts) -> None:
+        self._p = ports
+        self._t = ports.turn
+        self._journal = ports.turn.journal
+        self._began = ports.turn.clock.monotonic()
+        self._pressure = 0
+        self._reason = ""
+        self._steps: Mapping[Phase, Callable[[], Step]] = {
+            Phase.AUDITING: self._audit,
+            Phase.PLANNING: self._plan,
+            Phase.SOLVING: self._solve,
+            Phase.REVIEW: self._review,
+            Phase.POST_CHECKS: self._post_checks,
+            Phase.DELTA_CRITIQUE: self._critique,
+        }
+
+    @property
+    def state(self) -> RunState:
+        """The state as the ledger has it."""
+        return self._journal.state
+
+    @property
+    def base(self) -> TreeId:
+        """The tree that the run started from."""
+        assert self.state.opened is not None  # noqa: S101  # opened by the composition root
+        return self.state.opened.base_tree
+
+    @property
+    def tree(self) -> TreeId:
+        """The tree after the last closed turn."""
+        return self.state.head_tree or self.base
+
+    def run(self) -> RunStatus:
+        """Go on until the run stops; the stop is the ledger's last word."""
+        resolution = self._resolve()
+        if self.state.phase in ENDS:
+            self._move(Trigger.RESUME, "taken up again")
+        while self.state.phase not in ENDS:
+            locked = self._t.policy.locked()
+            try:
+                trigger, reason = (
+                    self._blocked(locked) if locked else self._steps[self.state.phase]()
+                )
+            except KeyboardInterrupt:
+                trigger, reason = Trigger.CANCEL, "interrupted from the keyboard"
+            self._move(trigger, reason)
+            self._note_pressure(resolution)
+        status = ENDS[self.state.phase]
+        elapsed = round(self._t.clock.monotonic() - self._began, 3)
+        self._journal.record(RunStopped(status=status, reason=self._reason, elapsed_s=elapsed))
+        return status
+
+    # --- phases ----------------------------------------------------------------------------------
+
+    def _audit(self) -> Step:
+        assert self.state.opened is not None  # noqa: S101  # see base
+        issue = self.state.opened.issue
+        baseline, _ = self._t.prover.baseline(self.base)
+        if baseline.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+            return Trigger.BLOCKER, unusable(baseline.state, baseline.output)
+        audit = self._t.prover.findings(self.tree)
+        asked = issue.source != "audit"
+        decision = self._t.policy.next_action(summarise(audit), self._journal.spend(), asked=asked)
+        self._journal.record(ActionDecided(action=decision.action, reason=decision.reason))
+        if decision.action == "report":
+            nothing = audit.ci_pass and not asked
+            return (Trigger.NOTHING_FOUND if nothing else Trigger.REPORT_ONLY), decision.reason
+        if decision.action == "stop":
+            spent = exhausted(self._resolve().ceilings, self._journal.spend())
+            return (Trigger.BUDGET_SPENT if spent else Trigger.BLOCKER), decision.reason
+        return Trigger.WORK_FOUND, decision.reason
+
+    def _plan(self) -> Step:
+        assert self.state.opened is not None  # noqa: S101  # see base
+        if self.state.units:
+            return Trigger.PLANNED, f"{len(self.state.units)} units, as planned before"
+        baseline, flaky = self._t.prover.baseline(self.base)
+        units = self._p.planner.plan(
+            self.state.opened.issue,
+            baseline,
+            self._t.prover.findings(self.base),
+            self._t.workspace.files(self.base),
+            self._journal,
+        )
+        chancy = sorted({t for unit in units for t in unit.failing} & flaky)
+        if chancy:
+            return Trigger.BLOCKER, f"{chancy[0]} fails only sometimes, so nothing can prove a fix"
+        if not units:
+            return Trigger.BLOCKER, "nothing in the issue or the audit that a run could prove"
+        self._journal.record(PlanMade(units=units))
+        return Trigger.PLANNED, f"{len(units)} units"
+
+    def _solve(self) -> Step:
+        unit = next((u for u in self.state.units.values() if u.ended == "open"), None)
+        if unit is None:
+            return self._all_ended()
+        resolution = self._resolve()
+        if resolution.hard_stops:
+            return Trigger.BLOCKER, "; ".join(resolution.hard_stops)
+        short = exhausted(resolution.ceilings, self._journal.spend())
+        if short is not None:
+            return Trigger.BUDGET_SPENT, f"no further turn: {short}"
+        asker = self._asker(unit.unit.unit_id)
+        if asker is None:
+            return Trigger.BLOCKER, "every model refused this unit; there is no higher tier"
+        closed = Turn(self._t, unit, asker, resolution).run()
+        return self._after(closed, asker)
+
+    def _review(self) -> Step:
+        proofs = self._proofs()
+        seen = self._review_input(proofs)
+        for reviewer in self._p.reviewers:
+            review = reviewer.review(seen)
+            self._journal.record(ReviewGiven(review=review))
+            if not is_consistent(review):
+                said = f"{review.verdict} with {review.action}"
+                return Trigger.BLOCKER, f"a review contradicts itself: {said}"
+            if review.action == "BLOCK":
+                return self._sent_back(Trigger.REVIEW_VETOED, f"review: {review.reason}")
+        return Trigger.REVIEW_PASSED, "no reviewer objects"
+
+    def _post_checks(self) -> Step:
+        proofs = self._proofs()
+        against = failed(proofs)
+        summary = summarise(self._t.prover.findings(self.tree))
+        files = self._t.workspace.diff(self.base, self.tree).paths
+        verdict = self._t.policy.verify_round(
+            files, checks_passed=bool(proofs) and not against, summary=summary
+        )
+        self._journal.record(
+            RoundVerified(
+                phase=verdict.phase, done=verdict.done, blocker=verdict.blocker, evidence=proofs
+            )
+        )
+        if verdict.done and not against:
+            return Trigger.CHECKS_PASSED, "; ".join(f"{p.kind}: {p.after}" for p in proofs)
+        return self._sent_back(Trigger.CHECKS_FAILED, against or verdict.blocker or "checks failed")
+
+    def _critique(self) -> Step:
+        """Audit again: what the change brought must not be worse than what it mended."""
+        before = {f.fingerprint for f in self._t.prover.findings(self.base).findings}
+        after = self._t.prover.findings(self.tree)
+        new = [f for f in after.blocking if f.fingerprint not in before]
+        if new:
+            told = f"{new[0].file}:{new[0].line} {new[0].message}"
+            return self._final_or(Trigger.CRITIQUE_FAILED, f"the change brought a finding: {told}")
+        blocked = [u for u in self.state.units.values() if u.ended == "blocked"]
+        if blocked:
+            done = len(self.state.units) - len(blocked)
+            return Trigger.BLOCKER, f"{done} units done, {len(blocked)} not: {blocked[0].blocker}"
+        return Trigger.CRITIQUE_PASSED, "nothing new above the baseline, every unit is done"
+
+    # --- what the phases share -------------------------------------------------------------------
+
+    def _blocked(self, locked: str) -> Step:
+        return Trigger.BLOCKER, f"the repository is locked: {locked}; `surefoot unlock` opens it"
+
+    def _all_ended(self) -> Step:
+        blocked = [u for u in self.state.units.values() if u.ended == "blocked"]
+        if self.tree == self.base or len(blocked) == len(self.state.units):
+            reason = blocked[0].blocker if blocked else "the work left the tree as it was"
+            return Trigger.BLOCKER, reason
+        return Trigger.UNITS_DONE, "every unit has ended"
+
+    def _after(self, closed: TurnClosed, asker: Asker) -> Step:
+        """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
+        unit = self.state.units[closed.unit_id]
+        if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
+            return self._ask_person(closed.reason)
+        if closed.classification is Classification.EXECUTOR_REFUSED:
+            return self._escalate(unit, asker, closed.reason)
+        if closed.classification is Classification.BLOCKER_SOLVER_UNREACHABLE:
+            return Trigger.PAUSE, closed.reason
+        if unit.ended == "blocked":
+            return Trigger.TURN_ENDED, f"unit {closed.unit_id} is blocked: {closed.reason}"
+        return self._by_table(unit, closed)
+
+    def _by_table(self, unit: UnitState, closed: TurnClosed) -> Step:
+        final = [f for f in unit.last_failures if is_final(f, unit.failures.get(f, 0))]
+        if not final:
+            return Trigger.TURN_ENDED, closed.reason
+        if closed.classification is Classification.BLOCKER_INFRASTRUCTURE:
+            return Trigger.PAUSE, closed.reason
+        attempts = REPROCESSING[final[0]].extra_attempts + 1
+        return Trigger.BLOCKER, f"{closed.reason} (after {attempts} attempts)"
+
+    def _escalate(self, unit: UnitState, asker: Asker, reason: str) -> Step:
+        self._journal.record(
+            NoFlyAdded(
+                unit_id=unit.unit.unit_id,
+                unit_type=unit.unit.unit_type,
+                model=asker.model,
+                reason=reason,
+            )
+        )
+        if unit.escalations + 1 > _MOST_ESCALATIONS:
+            return Trigger.BLOCKER, f"refused on {unit.escalations + 1} models: {reason}"
+        if self._asker(unit.unit.unit_id) is None:
+            return Trigger.BLOCKER, f"{asker.model} refused and there is no higher tier: {reason}"
+        return Trigger.TURN_ENDED, f"{asker.model} refused; the next turn goes to a higher tier"
+
+    def _asker(self, unit_id: UnitId) -> Asker | None:
+        grounded = {model for unit, model in self.state.no_fly if unit == unit_id}
+        return next((a for a in self._p.askers if a.model not in grounded), None)
+
+    def _ask_person(self, question: str) -> Step:
+        self._journal.record(QuestionAsked(question=question, why="a gate asks for a person"))
+        answer = self._p.person.ask(question, "a gate asks for a person")
+        self._journal.record(
+            QuestionAnswered(approved=answer.approved, text=answer.text, who=answer.who)
+        )
+        if answer.approved:
+            return Trigger.TURN_ENDED, f"approved by {answer.who}"
+        return Trigger.BLOCKER, f"not approved: {question}"
+
+    def _sent_back(self, trigger: Trigger, reason: str) -> Step:
+        refused = [u for u in self.state.units.values() if u.ended == "done"]
+        most = REPROCESSING[FailureClass.VERIFICATION].extra_attempts
+        if any(self._refusals(u.unit) >= most for u in refused):
+            return Trigger.BLOCKER, f"{reason} (after {most + 1} attempts)"
+        return trigger, reason
+
+    def _refusals(self, unit: Unit) -> int:
+        state = self.state.units[unit.unit_id]
+        return sum(1 for c in state.checkpoints if c.classification is Classification.COMPLETE)
+
+    def _final_or(self, trigger: Trigger, reason: str) -> Step:
+        if self.state.round > REPROCESSING[FailureClass.VERIFICATION].extra_attempts:
+            return Trigger.BLOCKER, reason
+        return trigger, reason
+
+    def _proofs(self) -> tuple[Evidence, ...]:
+        done = [u.unit for u in self.state.units.values() if u.ended == "done"]
+        proofs = self._t.prover.judge(self.tree, self.base, done, "base-tests")
+        targets = [f for unit in done for f in unit.findings]
+        if targets:
+            proofs += (self._t.prover.findings_gone(self.tree, self.base, targets),)
+        return proofs
+
+    def _review_input(self, proofs: tuple[Evidence, ...]) -> ReviewInput:
+        assert self.state.opened is not None  # noqa: S101  # see base
+        workspace, suite = self._t.workspace, self._t.prover.suite
+        diff = workspace.diff(self.base, self.tree)
+        resolution = self._resolve()
+        return ReviewInput(
+            issue=self.state.opened.issue,
+            diff=diff,
+            contents=self._t.prover.contents(diff),
+            evidence=proofs,
+            mode=resolution.mode,
+            risk_flags=resolution.risk_flags,
+            test_paths=frozenset(p for p in diff.paths if suite.is_test_path(p)),
+            control_paths=frozenset(p for p in diff.paths if suite.is_control_path(p)),
+        )
+
+    def _resolve(self) -> Resolution:
+        """Ask the policy anew; a change since the last answer is recorded."""
+        resolution = self._t.policy.resolve()
+        event = PolicyResolved(
+            mode=resolution.mode,
+            can_execute=resolution.can_execute,
+            can_fix=resolution.can_fix,
+            can_escalate=resolution.can_escalate,
+            max_iterations=resolution.ceilings.max_iterations,
+            time_s=resolution.ceilings.time_s,
+            max_files=resolution.ceilings.max_files,
+            tokens=resolution.ceilings.tokens,
+            cost_usd=resolution.ceilings.cost_usd,
+            risk_flags=tuple(sorted(resolution.risk_flags)),
+            hard_stops=resolution.hard_stops,
+        )
+        if event != self.state.policy:
+            self._journal.record(event)
+        return resolution
+
+    def _move(self, trigger: Trigger, reason: str) -> None:
+        before = self.state.phase
+        after = advance(before, trigger)
+        self._journal.record(
+            PhaseChanged(before=before, after=after, trigger=trigger, reason=reason)
+        )
+        self._reason = reason
+
+    def _note_pressure(self, resolution: Resolution) -> None:
+        share = share_used(resolution.ceilings, self._journal.spend())
+        passed = sum(1 for level in _PRESSURE if share >= level)
+        if passed > self._pressure:
+            self._pressure = passed
+            self._journal.record(BudgetPressure(what="largest share", share=round(share, 3)))
+
+
+def summarise(audit: Audit) -> AuditSummary:
+    """Findings above the baseline by severity."""
+    counts = dict.fromkeys(Severity, 0)
+    for finding in audit.findings:
+        counts[finding.severity] += 1
+    return AuditSummary(
+        critical=counts[Severity.CRITICAL],
+        high=counts[Severity.HIGH],
+        medium=counts[Severity.MEDIUM],
+        low=counts[Severity.LOW],
+        info=counts[Severity.INFO],
+        ci_pass=audit.ci_pass,
+    )
+
+
+def is_consistent(review: Review) -> bool:
+    """Only these three pairs mean anything (SPEC B8)."""
+    return (review.verdict, review.action) in {
+        ("PASS", "PROCEED"),
+        ("FAIL", "BLOCK"),
+        ("WAIVER", "PROCEED"),
+    }
+
+
+_UNUSABLE: Mapping[ReportState, str] = {
+    ReportState.TIMEOUT: "the tests did not end in time; raise `[test] timeout_s`",
+    ReportState.CRASHED: "the test process died before it finished",
+    ReportState.UNPARSABLE: "the test run could not be understood",
+    ReportState.TOOL_MISSING: "the test runner is missing; install it into the project's environment",
+    ReportState.NOTHING_COLLECTED: "no test was collected; write one, or set `[test] command`",
+    ReportState.FOREIGN_CODE: "the tests import the project from outside the worktree",
+    ReportState.FORGED: "the runner's control tests did not behave; its word cannot be trusted",
+}
+
+
+def unusable(state: ReportState, output: str) -> str:
+    """Why a baseline cannot be built on, in one sentence, with the runner's last line."""
+    tail = next((line for line in reversed(output.splitlines()) if line.strip()), "")
+    return f"{_UNUSABLE[state]}" + (f" ({tail.strip()[:200]})" if tail else "")
