@@ -15,22 +15,30 @@ from pydantic import TypeAdapter
 from surefoot.values import Digest
 
 T = TypeVar("T")
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
 
 
 @cache
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+    return TypeAdapter(cast("type[Any]", kind))
+
+
+def plain(value: object) -> object:
+    """A frozen value as dicts, lists, strings, numbers, booleans and None."""
+    data: object = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json")
+    return data
 
 
 def encode(value: object) -> bytes:
     """Canonical JSON of a frozen value."""
-    plain = _adapter(cast("Hashable", type(value))).dump_python(value, mode="json")
-    return canonical(plain)
+    return canonical(plain(value))
 
 
-def canonical(plain: object) -> bytes:
-    """Canonical JSON of plain data (dicts, lists, strings, numbers, booleans, None)."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def canonical(data: object) -> bytes:
+    """Canonical JSON of plain data; `ValueError` for what UTF-8 JSON cannot say (NaN, half a surrogate pair)."""
+    return _CANONICAL.encode(data).encode()
 
 
 def decode(kind: type[T], data: bytes) -> T:
