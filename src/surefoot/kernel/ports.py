@@ -546,8 +546,8 @@ class Planner(Protocol):
         audit: Audit,
         files: Sequence[str],
         notebook: "Notebook",
-    ) -> tuple[Unit, ...]:
-        """The units of this round; empty when nothing can be stated that a run could prove."""
+    ) -> tuple[Unit, ...] | str:
+        """The units of this round, or why nothing can be stated that a run could prove."""
         ...
 
 

@@ -153,11 +153,11 @@ class Run:
             self._t.workspace.files(self.base),
             self._journal,
         )
+        if isinstance(units, str):
+            return Trigger.BLOCKER, units
         chancy = sorted({t for unit in units for t in unit.failing} & flaky)
         if chancy:
             return Trigger.BLOCKER, f"{chancy[0]} fails only sometimes, so nothing can prove a fix"
-        if not units:
-            return Trigger.BLOCKER, "nothing in the issue or the audit that a run could prove"
         self._journal.record(PlanMade(units=units))
         return Trigger.PLANNED, f"{len(units)} units"
 

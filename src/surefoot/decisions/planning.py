@@ -1,0 +1,228 @@
+"""Planning by rule: from issue, failing tests and findings to units, each with one PlanIR (SPEC E2).
+
+A unit is only made where something can prove it: failing tests, findings, or a reproducing test that is still to be
+written. A failing test belongs to an issue when the issue names it, or names code that its failure runs through;
+failing tests that have nothing to do with the issue are left alone.
+"""
+
+import re
+from collections.abc import Sequence
+
+from surefoot.codec import canonical, encode
+from surefoot.events import Decided
+from surefoot.kernel.ports import Notebook
+from surefoot.values import (
+    Audit,
+    Complexity,
+    Finding,
+    Issue,
+    PlanIR,
+    PlanStep,
+    StepIntent,
+    TestReport,
+    TestResult,
+    Unit,
+    UnitId,
+    UnitType,
+)
+
+POLICY_BUNDLE = "planning/1"
+_MANY_TESTS = 10
+_MANY_FILES = 3
+
+# Words that are code: in backticks, called, dotted, with an underscore, or with an inner capital.
+_CODE_WORD = re.compile(
+    r"`([^`\n]{2,80})`|\b([A-Za-z_]\w*)(?=\()|\b([A-Za-z_]\w*(?:\.\w+)+)|\b(\w+_\w+)\b|\b([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b"
+)
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_COMMON = frozenset(
+    [
+        "self",
+        "cls",
+        "None",
+        "True",
+        "False",
+        "assert",
+        "def",
+        "return",
+        "import",
+        "from",
+        "test",
+        "tests",
+        "py",
+        "print",
+        "python",
+        "error",
+    ]
+)
+
+
+class RulePlanner:
+    """The `Planner` port by rule."""
+
+    def plan(
+        self,
+        issue: Issue,
+        baseline: TestReport,
+        audit: Audit,
+        files: Sequence[str],
+        notebook: Notebook,
+    ) -> tuple[Unit, ...] | str:
+        """The units of this round, or why there is nothing that a run could prove."""
+        units: tuple[Unit, ...] | str
+        if issue.source == "test":
+            units = _for_tests(issue, baseline)
+        elif issue.source == "sarif":
+            units = _for_findings(issue, issue.findings)
+        elif issue.source == "audit":
+            units = _for_audit(issue, baseline, audit)
+        else:
+            units = (_for_text(issue, baseline, files),)
+        notebook.record(
+            Decided(
+                decision="planning",
+                inputs=notebook.put(encode(issue)),
+                output=notebook.put(
+                    canonical({"reason": units})
+                    if isinstance(units, str)
+                    else b"[" + b",".join(encode(unit) for unit in units) + b"]"
+                ),
+                decided_by="rule",
+                policy_bundle=POLICY_BUNDLE,
+            )
+        )
+        return units
+
+
+def code_words(text: str) -> frozenset[str]:
+    """The names of code that a text mentions."""
+    found: set[str] = set()
+    for match in _CODE_WORD.finditer(text):
+        for group in match.groups():
+            if group:
+                found.update(_NAME.findall(group))
+    return frozenset(found - _COMMON)
+
+
+def related(issue: Issue, result: TestResult) -> bool:
+    """Whether a failing test shows what an issue is about."""
+    name = result.test_id.rsplit("::", 1)[-1].split("[", 1)[0]
+    if result.test_id in issue.text or re.search(rf"\b{re.escape(name)}\b", issue.text):
+        return True
+    words = code_words(issue.text)
+    ran = {frame.function for frame in result.frames}
+    told = set(_NAME.findall(f"{result.message}\n{result.detail}"))
+    return bool(words & (ran | told))
+
+
+def _for_tests(issue: Issue, baseline: TestReport) -> tuple[Unit, ...] | str:
+    failing, collected = set(baseline.failing), set(baseline.collected)
+    wanted = [t for name in issue.tests for t in _expand(name, baseline.collected)]
+    missing = [n for n in issue.tests if not _expand(n, baseline.collected)]
+    if missing:
+        return f"{missing[0]} is not among the {len(collected)} tests of HEAD; commit it first"
+    green = [t for t in wanted if t not in failing]
+    if green == wanted:
+        return f"{green[0]} passes already on HEAD; there is nothing to fix"
+    return (
+        _unit("fix-1", UnitType.FIX, "repair", issue, tuple(t for t in wanted if t in failing)),
+    )
+
+
+def _expand(name: str, collected: Sequence[str]) -> list[str]:
+    """A test id, all parameters of one, or all tests of a file or class."""
+    prefixes = (f"{name}[", f"{name}::")
+    return [t for t in collected if t == name or t.startswith(prefixes)]
+
+
+def _for_text(issue: Issue, baseline: TestReport, files: Sequence[str]) -> Unit:
+    del files
+    bad = [r for r in baseline.results if r.test_id in set(baseline.failing)]
+    targets = tuple(sorted(r.test_id for r in bad if related(issue, r)))
+    return _unit("fix-1", UnitType.FIX, "repair", issue, targets)
+
+
+def _for_findings(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...] | str:
+    if not findings:
+        return "the SARIF file holds no findings"
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.category, []).append(finding)
+    return tuple(
+        _unit(f"fix-{name}", UnitType.FIX, "fixer", issue, (), tuple(group))
+        for name, group in sorted(groups.items())
+    )
+
+
+def _for_audit(issue: Issue, baseline: TestReport, audit: Audit) -> tuple[Unit, ...] | str:
+    tests = tuple(baseline.failing)
+    units: tuple[Unit, ...] = ()
+    if tests:
+        units += (_unit("fix-tests", UnitType.FIX, "repair", issue, tests),)
+    others = [f for f in audit.findings if f.category != "tests"]
+    found = _for_findings(issue, others) if others else ()
+    if isinstance(found, str):
+        return units or found
+    return units + found
+
+
+def _unit(
+    name: str,
+    kind: UnitType,
+    strategy: str,
+    issue: Issue,
+    failing: tuple[str, ...],
+    findings: tuple[Finding, ...] = (),
+) -> Unit:
+    return Unit(
+        unit_id=UnitId(name),
+        unit_type=kind,
+        strategy="fixer" if strategy == "fixer" else "repair",
+        issue=issue,
+        plan=_plan(issue, failing, findings),
+        failing=failing,
+        findings=findings,
+    )
+
+
+def _plan(issue: Issue, failing: tuple[str, ...], findings: tuple[Finding, ...]) -> PlanIR:
+    if findings:
+        shown, verify = f"{len(findings)} findings are gone and nothing new came", "surefoot audit"
+    elif failing:
+        shown, verify = f"these tests pass: {', '.join(failing[:5])}", " ".join(failing[:5])
+    else:
+        shown, verify = "a new test fails on the base and passes on the result", "the new test"
+    harmless = "all tests that passed on the base pass on the result"
+    steps = (
+        PlanStep(
+            step_id="reproduce",
+            description="see the problem fail, and where",
+            intent=StepIntent.INVESTIGATE,
+            acceptance=("the failure is seen on the base",),
+        ),
+        PlanStep(
+            step_id="change",
+            description=f"mend it: {issue.title}",
+            intent=StepIntent.MODIFY,
+            depends_on=("reproduce",),
+            acceptance=(shown,),
+            rollback="the turn's start tree",
+        ),
+        PlanStep(
+            step_id="verify",
+            description="run the base's own tests on the result",
+            intent=StepIntent.VERIFY,
+            depends_on=("change",),
+            acceptance=(harmless,),
+        ),
+    )
+    files = len({f.file for f in findings})
+    large = len(failing) > _MANY_TESTS or files > _MANY_FILES
+    return PlanIR(
+        analysis=issue.title,
+        steps=steps,
+        verification=(verify, "the whole test suite"),
+        complexity=Complexity.MEDIUM if large else Complexity.LOW,
+        confidence=0.9 if failing or findings else 0.5,
+        risk_factors=() if failing or findings else ("no test shows the problem yet",),
+    )
