@@ -300,6 +300,8 @@ class TestReport:
     """Files of the original checkout that were imported instead of the worktree's."""
     output: str = ""
     """Tail of what the runner printed, for people."""
+    reason: str = ""
+    """Why the state is not `complete`, with the ids or files in question and the mend; empty when it is."""
 
     @property
     def failing(self) -> tuple[str, ...]:
