@@ -4,6 +4,7 @@ An answer counts only when the process ended by itself, with an exit code that t
 whole and in the tool's format. Everything else is a state of its own and never an empty list of findings.
 """
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -83,7 +84,7 @@ class Probe:
 
 def run_probe(processes: Processes, probe: Probe, root: Path, read: Reader) -> AuditorResult:
     """Run the tool on the tree and have its output read; every failure is a state of the result."""
-    size = sum(len(part.encode()) + 1 for part in probe.argv)
+    size = sum(len(os.fsencode(part)) + 1 for part in probe.argv)
     if size > _ARGUMENT_BYTES:
         return _failed(
             probe,

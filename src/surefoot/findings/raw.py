@@ -100,7 +100,14 @@ def _place(tool: str, raw: Raw, lines: Lines) -> Place:
             scope = scope_at(known, raw.line)
     else:
         text = raw.message
-    return Place(tool=tool, rule=raw.rule, file=raw.file, scope=scope, text=text)
+    return Place(
+        tool=tool, rule=_text(raw.rule), file=_text(raw.file), scope=scope, text=_text(text)
+    )
+
+
+def _text(text: str) -> str:
+    """Text that can be written: a file name that is not UTF-8 comes with lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _finding(tool: str, raw: Raw, mark: str, lines: Lines) -> Finding:
@@ -110,17 +117,17 @@ def _finding(tool: str, raw: Raw, mark: str, lines: Lines) -> Finding:
         known = lines.of(raw.file)
         evidence = known[raw.line - 1].strip() if 1 <= raw.line <= len(known) else ""
     return Finding(
-        finding_id=f"{tool}:{raw.rule}:{mark[:12]}",
+        finding_id=f"{tool}:{_text(raw.rule)}:{mark[:12]}",
         tool=tool,
-        rule=raw.rule,
+        rule=_text(raw.rule),
         severity=raw.severity or verdict.severity,
         category=raw.category or verdict.category,
-        file=raw.file,
+        file=_text(raw.file),
         line=raw.line,
         column=raw.column,
-        message=raw.message,
+        message=_text(raw.message),
         fingerprint=mark,
-        evidence=evidence[:_EVIDENCE],
-        remediation=raw.remediation,
+        evidence=_text(evidence[:_EVIDENCE]),
+        remediation=_text(raw.remediation),
         confidence=raw.confidence,
     )

@@ -27,9 +27,7 @@ def write_sarif(audit: Audit) -> bytes:
         "version": VERSION,
         "runs": [_run(result, known) for result in audit.results],
     }
-    text = json.dumps(log, indent=1, sort_keys=True, ensure_ascii=False)
-    # A lone surrogate, from a file name that is not UTF-8, has no bytes of its own.
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return json.dumps(log, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
 def _run(result: AuditorResult, known: frozenset[str]) -> dict[str, object]:
@@ -79,4 +77,4 @@ def _result(finding: Finding, rule_index: int, known: frozenset[str]) -> dict[st
 def _uri(path: str) -> str:
     # A first segment with a colon would read as a scheme.
     head = "./" if ":" in path.split("/", maxsplit=1)[0] else ""
-    return head + quote(path, errors="surrogateescape")
+    return head + quote(path)

@@ -7,12 +7,12 @@ and a critical finding must be worth waking for. A project that keeps a `.secret
 and has looked at what they found: both are taken from it.
 """
 
+import json
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from surefoot.codec import canonical
 from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutputError, run_probe
 from surefoot.findings.raw import Raw
 from surefoot.findings.tree import own_files
@@ -45,7 +45,7 @@ with transient_settings(chosen):
     for name in job["files"]:
         found.scan_file(name)
 print(json.dumps([
-    {"type": s.type, "file": name, "line": s.line_number, "hash": s.secret_hash}
+    {"type": s.type, "file": name.encode("utf-8", "backslashreplace").decode(), "line": s.line_number, "hash": s.secret_hash}
     for name, s in found
 ]))
 """
@@ -95,7 +95,8 @@ class SecretsAuditor:
             )
         files = [f for f in own_files(root) if f != _BASELINE and _is_small(root / f)]
         settings = None if baseline is None else baseline.model_dump(exclude={"results"})
-        job = canonical({"files": files, "off": list(_LEFT_OFF), "settings": settings})
+        # Escaped, so that a file name that is not UTF-8 reaches the other side as it is.
+        job = json.dumps({"files": files, "off": _LEFT_OFF, "settings": settings}).encode()
         probe = Probe(
             tool=self.tool,
             argv=self._toolchain.program(_PROGRAM),
