@@ -1,0 +1,550 @@
+"""The trial worker: tries candidates in forks of a process that has already imported the project. Runs in its interpreter.
+
+Two processes stand ready. The *supervisor* has pytest imported and nothing of the project; it owns the tree, writes a
+candidate's files into it and takes them out again. The *warm* process, its child, has collected the tests with the
+project imported. A candidate that only changes function bodies is tried in a fork of the warm process with the new code
+swapped in (`hot_swap`); any other in a fork of the supervisor, which starts pytest afresh from the files. Either fork
+is limited in time and ended with everything that it started.
+
+Orders and answers are JSON, one a line, on standard input and on what was standard output. Python 3.8 syntax.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__" and sys.path and sys.path[0] == __file__.rpartition("/")[0]:
+    del sys.path[0]  # our own modules must not be importable by the project
+
+import contextlib
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import time
+import types
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Fields = dict[str, Any]
+    Work = Callable[[Callable[..., None]], None]
+
+SCANNED = 2_000
+"""Files in a tree up to which it is searched for what tests left behind."""
+
+
+def sibling(name: str) -> Any:
+    """A module of ours beside this file, without making it importable by the project."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location("surefoot_" + name, path)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # the file is there
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+probe = sibling("probe_plugin")
+hot_swap = sibling("hot_swap")
+tracer = sibling("tracer")
+
+
+# --- forks ---------------------------------------------------------------------------------------
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of what its children leave behind, so that it can be ended."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes  # noqa: PLC0415  # some interpreters are built without it
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def end_children(keep: tuple[int, ...]) -> None:
+    """Kill and reap every child, and what becomes a child by that, but those in `keep`."""
+    me = os.getpid()
+    for _ in range(1_000):
+        try:
+            with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as listing:
+                children = [int(pid) for pid in listing.read().split()]
+        except OSError:
+            return
+        children = [pid for pid in children if pid not in keep]
+        if not children:
+            return
+        for pid in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def fork() -> int:
+    """Fork, without the warning that a process with threads gets; single-threadedness is checked elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return os.fork()
+
+
+def in_fork(work: Work, limit_s: float, close: tuple[int, ...], keep: tuple[int, ...]) -> Fields:
+    """Do `work` in a fork with a time limit; its records, how it ended and how long it took."""
+    started = time.monotonic()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reader, writer = os.pipe()
+    pid = fork()
+    if pid == 0:
+        os.close(reader)
+        for descriptor in close:
+            os.close(descriptor)
+        _child(work, writer, limit_s)
+    os.close(writer)
+    data, in_time = _read_all(reader, started + limit_s)
+    os.close(reader)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    end_children(keep)
+    records = []
+    for line in data.split(b"\n")[:-1]:
+        with contextlib.suppress(
+            ValueError
+        ):  # the project wrote into our pipe: no record, no result
+            records.append(json.loads(line))
+    ended = any(record.get("kind") == "end" for record in records)
+    state = "complete" if ended else "crashed" if in_time else "timeout"
+    wall_s = time.monotonic() - started
+    return {"state": state, "status": status, "records": records, "wall_s": wall_s}
+
+
+def _child(work: Work, writer: int, limit_s: float) -> None:
+    os.setpgid(0, 0)
+    seconds = int(limit_s) + 2
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if hard == resource.RLIM_INFINITY or hard > seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+    owner = os.getpid()
+
+    def say(kind: str, **fields: Any) -> None:
+        if os.getpid() == owner:
+            line = json.dumps({"kind": kind, **fields}).encode() + b"\n"
+            while line:
+                line = line[os.write(writer, line) :]
+
+    try:
+        work(say)
+    finally:
+        os._exit(0)
+
+
+def _read_all(reader: int, deadline: float) -> tuple[bytes, bool]:
+    pieces: list[bytes] = []
+    while True:
+        ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return b"".join(pieces), False
+        piece = os.read(reader, 1 << 20)
+        if not piece:
+            return b"".join(pieces), True
+        pieces.append(piece)
+        # The record of the end is the last one; a descendant may hold the pipe open.
+        if b'"kind": "end"' in piece and piece.endswith(b"\n"):
+            return b"".join(pieces), True
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+class Tree:
+    """The worker's copy of the project, and how it gets back to what it was."""
+
+    def __init__(self, root: str, pristine: str) -> None:
+        self._root = root
+        self._pristine = pristine
+        self._before = dict(self._files())
+        if len(self._before) > SCANNED:
+            self._before = {}
+
+    def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        stack = [self._root]
+        while stack:
+            with os.scandir(stack.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        stack.append(entry.path)
+                    else:
+                        stat = entry.stat(follow_symlinks=False)
+                        yield entry.path, (stat.st_mtime_ns, stat.st_size)
+
+    def write(self, edits: list[Fields]) -> None:
+        """Put a candidate's files in place."""
+        for edit in edits:
+            path = os.path.join(self._root, edit["path"])
+            if edit["text"] is None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                continue
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(edit["text"])
+
+    def restore(self, edits: list[Fields]) -> None:
+        """Take the candidate's files and what its tests wrote out again."""
+        changed = {os.path.join(self._root, edit["path"]) for edit in edits}
+        if self._before:
+            now = dict(self._files())
+            changed.update(p for p, stat in now.items() if self._before.get(p) != stat)
+            changed.update(p for p in self._before if p not in now)
+        for path in changed:
+            source = os.path.join(self._pristine, os.path.relpath(path, self._root))
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            if os.path.lexists(source):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                shutil.copy2(source, path, follow_symlinks=False)
+            else:
+                self._drop_empty(os.path.dirname(path))
+
+    def _drop_empty(self, folder: str) -> None:
+        while folder.startswith(self._root + os.sep):
+            source = os.path.join(self._pristine, os.path.relpath(folder, self._root))
+            if os.path.isdir(source):
+                return
+            try:
+                os.rmdir(folder)
+            except OSError:
+                return
+            folder = os.path.dirname(folder)
+
+
+# --- the warm process ----------------------------------------------------------------------------
+
+
+class Collected:
+    """What ran of the project while the tests were collected."""
+
+    def __init__(self, root: str) -> None:
+        self._prefix = root + os.sep
+        self._seen: dict[int, types.CodeType] = {}
+
+    def start(self) -> None:
+        """Watch every call from now on."""
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+
+    def stop(self) -> list[types.CodeType]:
+        """The code that ran."""
+        sys.settrace(None)
+        threading.settrace(None)
+        return [code for code in self._seen.values() if code.co_filename.startswith(self._prefix)]
+
+    def _call(self, frame: Any, _event: str, _arg: Any) -> None:
+        code = frame.f_code
+        self._seen[id(code)] = code
+
+
+class Warm:
+    """Serves trials in forks of itself, inside pytest's run loop."""
+
+    def __init__(self, order: Fields, line: Any) -> None:
+        self._order = order
+        self._line = line
+        self._say: Callable[..., None] = lambda *_, **__: None
+
+    def run(self) -> None:
+        """Collect, then serve until the supervisor closes the line."""
+        import pytest  # noqa: PLC0415
+
+        root = self._order["root"]
+        environ = dict(os.environ)
+        hooks = probe.Hooks()
+        probe.record_hooks(hooks, self._pass_on, root, {})
+        collected = Collected(root)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(session: Any) -> bool:
+            ran = collected.stop()
+            if session.testsfailed:
+                self._send({"ready": False, "why": "some test file cannot be collected"})
+                return True
+            if threading.active_count() > 1:
+                self._send(
+                    {"ready": False, "why": "the project starts threads when it is imported"}
+                )
+                return True
+            calm = environ == dict(os.environ)
+            self._send({"ready": True, "preload": preloadable(root) if calm else []})
+            self._serve(session, hot_swap.Image(root, ran))
+            return True
+
+        hooks.pytest_runtestloop = pytest_runtestloop
+        files = sorted({test.partition("::")[0] for test in self._order["tests"]})
+        # The message and the frames say it all; pytest's own traceback costs more than the test.
+        arguments = [*probe.pytest_arguments(root, files, []), "--tb=native"]
+        sys.argv = ["pytest", *arguments]
+        collected.start()
+        code = pytest.main(arguments, plugins=[hooks])
+        collected.stop()
+        self._send({"ready": False, "why": f"pytest ended with {int(code)} before running tests"})
+
+    def _pass_on(self, kind: str, **fields: Any) -> None:
+        self._say(kind, **fields)
+
+    def _send(self, answer: Fields) -> None:
+        with contextlib.suppress(OSError):  # the supervisor is gone, and so are we
+            self._line.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _serve(self, session: Any, image: Any) -> None:
+        items = {item.nodeid: item for item in session.items}
+        gc.collect()
+        gc.freeze()
+        stream = self._line.makefile("rb")
+        for line in stream:
+            request = json.loads(line)
+            self._send(self._try(request, items, image))
+        os._exit(0)
+
+    def _try(self, request: Fields, items: dict[str, Any], image: Any) -> Fields:
+        chosen = [items.get(test) for test in request["tests"]]
+        if None in chosen:
+            return {"cold": "a test that was not collected"}
+
+        def work(say: Callable[..., None]) -> None:
+            self._say = say
+            try:
+                for path, old, new in request["sources"]:
+                    image.swap(path, old, new)
+            except (hot_swap.NotSwappableError, SyntaxError, ValueError) as refusal:
+                say("cold", why=str(refusal))
+                say("end", exit_code=0)
+                return
+            run_items(chosen, say, request.get("trace"))
+
+        answer = in_fork(work, request["limit_s"], (self._line.fileno(),), ())
+        cold = [r["why"] for r in answer["records"] if r.get("kind") == "cold"]
+        return {"cold": cold[0]} if cold else answer
+
+
+def run_items(items: list[Any], say: Callable[..., None], trace: Fields | None) -> None:
+    """Run items as pytest's own loop does, until one fails."""
+    failed = False
+    follow = tracer.Tracer(trace) if trace is not None else None
+    for item, following in zip(items, [*items[1:], None]):
+        before = item.session.testsfailed
+        if follow is not None:
+            follow.start()
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if follow is not None:
+            follow.stop()
+            say("trace", lines=follow.lines(), values=follow.values())
+        failed = item.session.testsfailed != before
+        if failed:
+            break
+    say("end", exit_code=int(failed))
+
+
+def preloadable(root: str) -> list[str]:
+    """Installed modules that the project imports and that pytest does not rewrite, in order of import."""
+    rewritten = set()
+    names = []
+    for name, module in list(sys.modules.items()):
+        loader = getattr(module, "__loader__", None)
+        top = name.partition(".")[0]
+        if type(loader).__name__ == "AssertionRewritingHook":
+            rewritten.add(top)
+        path = probe.file_of(module)
+        if path is not None and not path.startswith(root + os.sep) and top != "surefoot":
+            names.append(name)
+    return [name for name in names if name.partition(".")[0] not in rewritten]
+
+
+REHEARSAL = """
+def test_rehearsal():
+    assert [1, 2] == [1, 3]
+"""
+
+
+def rehearse() -> None:
+    """Let pytest run once on a test of ours, so that it and its installed plugins are imported before any fork.
+
+    They must be imported by pytest itself: it rewrites its plugins' assertions as they are imported.
+    """
+    import pytest  # noqa: PLC0415
+
+    environ = dict(os.environ)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "test_rehearsal.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(REHEARSAL)
+        sys.argv = ["pytest", path]
+        pytest.main(probe.pytest_arguments(folder, [path], []))
+    sys.modules.pop("test_rehearsal", None)
+    os.environ.clear()
+    os.environ.update(environ)
+
+
+# --- the supervisor ------------------------------------------------------------------------------
+
+
+class Supervisor:
+    """Owns the tree and the two ways of trying a candidate."""
+
+    def __init__(self, order: Fields, channel: int) -> None:
+        self._order = order
+        self._root = order["root"]
+        self._channel = channel
+        self._tree = Tree(self._root, order["pristine"])
+        self._warm: socket.socket | None = None
+        self._warm_pid = 0
+        self._why_cold = ""
+
+    def send(self, answer: Fields) -> None:
+        """Answer on the channel."""
+        line = json.dumps(answer).encode() + b"\n"
+        while line:
+            line = line[os.write(self._channel, line) :]
+
+    def warm_up(self) -> None:
+        """Start the warm process and wait until it has collected; without it everything is tried cold."""
+        ours, theirs = socket.socketpair()
+        pid = fork()
+        if pid == 0:
+            ours.close()
+            os.close(self._channel)
+            try:
+                adopt_orphans()
+                Warm(self._order, theirs).run()
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._warm, self._warm_pid, self._lines = ours, pid, ours.makefile("rb")
+        hello = self._hear(self._order["collect_s"])
+        if hello is None or not hello["ready"]:
+            self._cool((hello or {}).get("why", "collecting the tests did not end"))
+            return
+        for name in hello["preload"]:
+            # Only saves time: what does not import here is imported, or reported, in the trial.
+            with contextlib.suppress(BaseException):
+                importlib.import_module(name)
+
+    def _cool(self, why: str) -> None:
+        self._why_cold = why
+        if self._warm is not None:
+            self._warm.close()
+            self._warm = None
+        self._warm_pid = 0
+        end_children(())
+
+    def _hear(self, limit_s: float) -> Fields | None:
+        assert self._warm is not None  # noqa: S101  # asked only while it runs
+        self._warm.settimeout(limit_s)
+        try:
+            line = self._lines.readline()
+        except OSError:
+            return None
+        answer: Fields | None = json.loads(line) if line.endswith(b"\n") else None
+        return answer
+
+    def attempt(self, request: Fields) -> Fields:
+        """Try a candidate: warm when that is sure to give the verdict of a fresh process, else cold."""
+        edits = request["edits"]
+        try:
+            sources = self._sources(edits)
+            self._tree.write(edits)
+            importlib.invalidate_caches()
+            why = self._why_cold or "not only Python modules are changed"
+            if self._warm is not None and sources is not None:
+                ask = {**request, "sources": sources, "edits": []}
+                self._warm.sendall(json.dumps(ask).encode() + b"\n")
+                answer = self._hear(request["limit_s"] + 10)
+                if answer is None:
+                    self._cool("the warm process ended")
+                elif "cold" not in answer:
+                    return {**answer, "way": "warm", "why": ""}
+                why = self._why_cold or (answer or {}).get("cold", "")
+            return {**self._cold(request), "way": "cold", "why": why}
+        finally:
+            self._tree.restore(edits)
+
+    def _sources(self, edits: list[Fields]) -> list[tuple[str, str, str]] | None:
+        """(path, old, new) of each edit, or None when one is not a change of an existing module."""
+        sources = []
+        for edit in edits:
+            path = os.path.join(self._root, edit["path"])
+            if edit["text"] is None or not path.endswith(".py") or not os.path.isfile(path):
+                return None
+            with open(path, encoding="utf-8", newline="") as file:
+                sources.append((os.path.realpath(path), file.read(), edit["text"]))
+        return sources
+
+    def _cold(self, request: Fields) -> Fields:
+        import pytest  # noqa: PLC0415
+
+        def work(say: Callable[..., None]) -> None:
+            hooks = probe.Hooks()
+            probe.record_hooks(hooks, say, self._root, {})
+            if request.get("trace") is not None:
+                trace_hooks(hooks, request["trace"], say)
+            arguments = probe.pytest_arguments(self._root, request["tests"], [])
+            arguments += ["--maxfail=1", "--tb=native"]
+            sys.argv = ["pytest", *arguments]
+            code = pytest.main(arguments, plugins=[hooks])
+            say("end", exit_code=int(code))
+
+        close = (self._channel,) if self._warm is None else (self._channel, self._warm.fileno())
+        keep = (self._warm_pid,) if self._warm is not None else ()
+        return in_fork(work, request["limit_s"] + self._order["start_s"], close, keep)
+
+
+def trace_hooks(hooks: Any, files: dict[str, str], say: Callable[..., None]) -> None:
+    """Hooks that trace the test in a cold trial."""
+    import pytest  # noqa: PLC0415
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call() -> Iterator[None]:
+        follow = tracer.Tracer(files)
+        follow.start()
+        yield
+        follow.stop()
+        say("trace", lines=follow.lines(), values=follow.values())
+
+    hooks.pytest_runtest_call = pytest_runtest_call
+
+
+def main() -> None:
+    """Serve requests until standard input ends."""
+    lines = os.fdopen(os.dup(0), "rb")
+    empty = os.open(os.devnull, os.O_RDWR)
+    os.dup2(empty, 0)
+    channel = os.dup(1)
+    os.dup2(empty, 1)
+    order: Fields = json.loads(lines.readline())
+    supervisor = Supervisor(order, channel)
+    if not probe.load_pytest():
+        supervisor.send({"tool_missing": "pytest"})
+        os._exit(4)
+    rehearse()
+    probe.enter_tree(order["root"], order["source_roots"])
+    adopt_orphans()
+    supervisor.warm_up()
+    gc.freeze()
+    supervisor.send({"ready": True})
+    for line in lines:
+        supervisor.send(supervisor.attempt(json.loads(line)))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

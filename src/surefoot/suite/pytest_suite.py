@@ -1,0 +1,144 @@
+"""The tests of a project, run by pytest in a fresh sandboxed process that cannot lie about them."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from surefoot import codec
+from surefoot.kernel.ports import Processes, TrialWorker
+from surefoot.suite.environment import environment, mounts
+from surefoot.suite.paths import is_control_path, is_test_path
+from surefoot.suite.plan import SuitePlan
+from surefoot.suite.verdict import FAILED, hear, judge
+from surefoot.suite.worker import open_worker
+from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport
+
+PROBE: Final = Path(__file__).parent / "inside" / "probe_plugin.py"
+OUTPUT_TAIL: Final = 8_000
+REPORT_BYTES: Final = 256 * 1024**2
+"""The signed records of one run; a run that says more than this is not complete."""
+
+
+class PytestSuite:
+    """The `Suite` of a plan, through a sandbox.
+
+    `original` is the user's checkout: ignored files that tests need are carried from it, and modules imported from it
+    are a refusal. `scratch` is a directory for the trial workers' copies of the tree. `limits` bound one run.
+    """
+
+    def __init__(
+        self,
+        plan: SuitePlan,
+        processes: Processes,
+        *,
+        original: Path,
+        scratch: Path,
+        limits: Limits,
+    ) -> None:
+        self._plan = plan
+        self._processes = processes
+        self._original = original
+        self._scratch = scratch
+        self._limits = limits
+        self._known_s: dict[str, float] = {}
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How a person would run all tests."""
+        return self._plan.command
+
+    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+        """As `Suite.run`; the exit code is the one that the runner would have had without the control tests."""
+        root = root.resolve()
+        key, controls = secrets.token_bytes(32), _controls()
+        order = {
+            "key": key.hex(),
+            "root": str(root),
+            "original": str(self._original.resolve()),
+            "source_roots": list(self._plan.source_roots),
+            "args": list(self._plan.args),
+            "tests": None if tests is None else list(tests),
+            "controls": list(controls.items()),
+            "wall_s": self._limits.wall_s * 0.9,
+        }
+        ended = self._processes.run(
+            Command(
+                argv=(str(self._plan.python), str(PROBE)),
+                cwd=root,
+                env=environment(self._plan),
+                stdin=codec.canonical(order),
+                reads=(*self._plan.reads, *self._plan.editable, PROBE),
+                writes=(root,),
+                binds=mounts(self._plan, self._original, root),
+                limits=replace(self._limits, output_bytes=REPORT_BYTES),
+            )
+        )
+        return self._report(ended, key, controls, tests)
+
+    def _report(
+        self,
+        ended: ProcessResult,
+        key: bytes,
+        controls: Mapping[str, str],
+        tests: Sequence[str] | None,
+    ) -> TestReport:
+        verdict = judge(
+            hear(ended.stdout, key),
+            exit_code=ended.exit_code if ended.exit_code is not None else -(ended.signal or 0),
+            timed_out=ended.timed_out,
+            controls=controls,
+            expected=tests,
+        )
+        if verdict.state is ReportState.COMPLETE:
+            self._known_s.update({r.test_id: r.wall_s for r in verdict.results})
+        failed = any(r.outcome in FAILED for r in verdict.results)
+        return TestReport(
+            command=(*self.command, *(tests or ())),
+            state=verdict.state,
+            exit_code=int(failed) if verdict.state is ReportState.COMPLETE else ended.exit_code,
+            results=tuple(sorted(verdict.results, key=lambda r: r.test_id)),
+            wall_s=round(ended.wall_s, 6),
+            foreign=verdict.foreign,
+            output=_readable(ended.stderr, controls),
+            reason=verdict.reason,
+        )
+
+    def is_test_path(self, path: str) -> bool:
+        """As `Suite.is_test_path`."""
+        return is_test_path(path)
+
+    def is_control_path(self, path: str) -> bool:
+        """As `Suite.is_control_path`."""
+        return is_control_path(path)
+
+    def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
+        """As `Suite.worker`; the worker copies the tree, so that `root` is never written."""
+        known = [self._known_s.get(t) for t in tests]
+        return open_worker(
+            self._plan,
+            self._processes,
+            original=self._original,
+            root=root.resolve(),
+            scratch=self._scratch,
+            tests=tuple(tests),
+            limits=self._limits,
+            usual_s=sum(k for k in known if k is not None) if None not in known else None,
+        )
+
+
+def _controls() -> dict[str, str]:
+    """Control tests by name with the outcome they must have; half run first, half last."""
+    halves = [["passed", "failed", "error"], ["passed", "failed", "error"]]
+    for half in halves:
+        secrets.SystemRandom().shuffle(half)
+    return {f"test_{secrets.token_hex(8)}": outcome for half in halves for outcome in half}
+
+
+def _readable(stderr: bytes, controls: Mapping[str, str]) -> str:
+    """The end of what the runner printed, without the control tests."""
+    text = stderr.decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if not any(name in line for name in controls)]
+    return "\n".join(lines)[-OUTPUT_TAIL:]

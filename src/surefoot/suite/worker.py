@@ -1,0 +1,257 @@
+"""The trial worker from our side: a sandboxed process that tries candidates in forks (see `worker_main`)."""
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from surefoot import codec
+from surefoot.kernel.ports import Coverage, Processes, RunningProcess, Trial
+from surefoot.suite.environment import environment, mounts
+from surefoot.suite.plan import SuitePlan
+from surefoot.suite.verdict import FAILED, result_of
+from surefoot.values import (
+    Candidate,
+    Command,
+    FileEdit,
+    Limits,
+    ReportState,
+    TestOutcome,
+    TestReport,
+    TestResult,
+)
+
+HERE: Final = Path(__file__).parent / "inside"
+PARTS: Final = tuple(
+    HERE / name for name in ("worker_main.py", "probe_plugin.py", "hot_swap.py", "tracer.py")
+)
+LEFT_OUT: Final = shutil.ignore_patterns(
+    ".git", ".venv", "venv", "node_modules", "__pycache__", ".surefoot", ".tox", ".nox", "*.pyc"
+)
+LIFE_S: Final = 24 * 3600.0
+COLLECT_S: Final = 60.0
+START_S: Final = 5.0
+"""What a cold trial may take beyond a warm one, to start pytest and import the project."""
+FIRST_S: Final = 10.0
+"""What the unchanged tests may take when nobody knows how long they usually do."""
+
+
+class ForkedWorker:
+    """A `TrialWorker` over one sandboxed process, started on first use and again after it died.
+
+    `usual_s` is how long the tests take unchanged; without it, they are run once to see. A trial may take ten times
+    that, at least one second; tests of unknown length (they hang, say) get `trial_s`.
+    """
+
+    def __init__(
+        self,
+        processes: Processes,
+        command: Command,
+        order: Mapping[str, object],
+        *,
+        tests: tuple[str, ...],
+        usual_s: float | None,
+        trial_s: float = 5.0,
+    ) -> None:
+        self._processes = processes
+        self._command = command
+        self._order = order
+        self._tests = tests
+        self._trial_s = trial_s
+        self._usual_s: dict[tuple[str, ...], float | None] = {}
+        if usual_s is not None:
+            self._usual_s[tests] = usual_s
+        self._running: RunningProcess | None = None
+        self.ways: dict[str, int] = {"warm": 0, "cold": 0}
+        """How many trials went which way, for the benchmark."""
+        self.last_why = ""
+        """Why the last trial was cold; empty when it was warm."""
+
+    def attempt(self, candidate: Candidate, tests: Sequence[str] | None = None) -> Trial:
+        """As `TrialWorker.attempt`."""
+        chosen = self._tests if tests is None else tuple(tests)
+        if bad := [e.path for e in candidate.edits if not _inside(e.path)]:
+            why = f"the candidate writes outside the tree: {bad[0]!r}"
+            report = self._report(chosen, ReportState.UNPARSABLE, (), 0.0, why)
+            return Trial(candidate=candidate, report=report, wall_s=0.0)
+        answer = self._ask(candidate.edits, chosen, self._limit_s(chosen))
+        report = self._read(answer, chosen)
+        return Trial(candidate=candidate, report=report, wall_s=report.wall_s)
+
+    def trace(self, test_id: str, files: Sequence[str]) -> Coverage:
+        """As `TrialWorker.trace`; at most 60 values, the first and the last of them."""
+        root = Path(str(self._order["root"]))
+        places = {str(root / f): f for f in files}
+        limit_s = 4 * self._limit_s((test_id,))
+        answer = self._ask((), (test_id,), limit_s, {"trace": places})
+        report = self._read(answer, (test_id,))
+        lines: dict[str, tuple[int, ...]] = {}
+        values: tuple[str, ...] = ()
+        for record in _records(answer):
+            match record:
+                case {"kind": "trace", "lines": dict(found), "values": list(seen)}:
+                    lines = {str(p): tuple(int(n) for n in numbers) for p, numbers in found.items()}
+                    values = tuple(str(v) for v in seen)
+                case _:
+                    pass
+        passed = report.state is ReportState.COMPLETE and report.passing == (test_id,)
+        return Coverage(test_id=test_id, passed=passed, lines=lines, values=values)
+
+    def close(self) -> None:
+        """End the process; a later trial would start another."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+    def _limit_s(self, tests: tuple[str, ...]) -> float:
+        if tests not in self._usual_s:
+            answer = self._ask((), tests, FIRST_S)
+            report = self._read(answer, tests)
+            known = report.state is ReportState.COMPLETE
+            self._usual_s[tests] = report.wall_s if known else None
+        usual_s = self._usual_s[tests]
+        if usual_s is None:
+            return self._trial_s
+        return min(max(1.0, 10 * usual_s), max(self._trial_s, 3 * usual_s))
+
+    def _ask(
+        self,
+        edits: Sequence[FileEdit],
+        tests: tuple[str, ...],
+        limit_s: float,
+        more: Mapping[str, object] | None = None,
+    ) -> Mapping[str, object]:
+        """The worker's answer; empty when it died over the question."""
+        request = {
+            "edits": [{"path": e.path, "text": e.text} for e in edits],
+            "tests": list(tests),
+            "limit_s": limit_s,
+            **(more or {}),
+        }
+        running = self._started()
+        if running is None:
+            return {}
+        running.send(codec.canonical(request))
+        line = running.receive(2 * limit_s + START_S + 30)
+        if line is None:
+            self.close()
+            return {}
+        answer: object = json.loads(line)
+        return answer if isinstance(answer, dict) else {}
+
+    def _started(self) -> RunningProcess | None:
+        if self._running is None:
+            running = self._processes.start(self._command)
+            running.send(codec.canonical(self._order))
+            hello = running.receive(COLLECT_S + 30)
+            if hello is None or b"ready" not in hello:
+                running.stop()
+                return None
+            self._running = running
+        return self._running
+
+    def _read(self, answer: Mapping[str, object], tests: tuple[str, ...]) -> TestReport:
+        match answer:
+            case {"state": str(state), "wall_s": float(wall_s), "way": str(way), "why": str(why)}:
+                self.ways[way] += 1
+                self.last_why = why
+            case _:
+                reason = "the trial worker ended"
+                return self._report(tests, ReportState.CRASHED, (), 0.0, reason)
+        results = []
+        broken = []
+        for record in _records(answer):
+            match record:
+                case {"kind": "test"}:
+                    results.append(result_of(record))
+                case {"kind": "collect-error"}:
+                    broken.append(result_of({**record, "outcome": "error"}))
+                case _:
+                    pass
+        if state != "complete":
+            reason = f"the trial {'took too long' if state == 'timeout' else 'ended early'}"
+            return self._report(tests, ReportState(state), results, wall_s, reason)
+        if broken:
+            found = ReportState.COLLECTION_ERROR
+            return self._report(tests, found, (*results, *broken), wall_s, broken[0].message)
+        seen = {r.test_id for r in results}
+        failed = any(r.outcome in FAILED for r in results)
+        if not failed and (missing := [t for t in tests if t not in seen]):
+            reason = f"asked for but not reported: {missing[0]}"
+            return self._report(tests, ReportState.UNPARSABLE, results, wall_s, reason)
+        return self._report(tests, ReportState.COMPLETE, results, wall_s, "")
+
+    def _report(
+        self,
+        tests: tuple[str, ...],
+        state: ReportState,
+        results: Sequence[TestResult],
+        wall_s: float,
+        reason: str,
+    ) -> TestReport:
+        bad = any(r.outcome in FAILED or r.outcome is TestOutcome.ERROR for r in results)
+        return TestReport(
+            command=("pytest", *tests),
+            state=state,
+            exit_code=int(bad) if state is ReportState.COMPLETE else None,
+            results=tuple(results),
+            wall_s=wall_s,
+            reason=reason,
+        )
+
+
+def _records(answer: Mapping[str, object]) -> list[Mapping[str, object]]:
+    records = answer.get("records")
+    return [r for r in records if isinstance(r, dict)] if isinstance(records, list) else []
+
+
+def _inside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return bool(pure.parts) and not pure.is_absolute() and not {"..", ".git"} & set(pure.parts)
+
+
+@contextmanager
+def open_worker(
+    plan: SuitePlan,
+    processes: Processes,
+    *,
+    original: Path,
+    root: Path,
+    scratch: Path,
+    tests: tuple[str, ...],
+    limits: Limits,
+    usual_s: float | None,
+) -> Iterator[ForkedWorker]:
+    """A worker on a copy of the tree at `root`, in `scratch`; process and copy are gone afterwards."""
+    home = scratch.resolve() / f"trial-{secrets.token_hex(6)}"
+    copy = home / "tree"
+    try:
+        shutil.copytree(root, copy, symlinks=True, ignore=LEFT_OUT)
+        command = Command(
+            argv=(str(plan.python), str(PARTS[0])),
+            cwd=copy,
+            env={**environment(plan), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            reads=(*plan.reads, *plan.editable, *PARTS, root),
+            writes=(copy,),
+            binds=mounts(plan, original, copy),
+            limits=replace(limits, wall_s=LIFE_S, cpu_s=None),
+        )
+        order = {
+            "root": str(copy),
+            "pristine": str(root),
+            "source_roots": list(plan.source_roots),
+            "tests": list(tests),
+            "collect_s": COLLECT_S,
+            "start_s": START_S,
+        }
+        worker = ForkedWorker(processes, command, order, tests=tests, usual_s=usual_s)
+        try:
+            yield worker
+        finally:
+            worker.close()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
