@@ -3,6 +3,7 @@
 from surefoot.findings.auditors import default_auditors, run_audit
 from surefoot.findings.baseline import BASELINE_NAME, read_baseline, write_baseline
 from surefoot.findings.cluster import Cluster, clusters
+from surefoot.findings.gaming import gaming
 from surefoot.findings.process import Toolchain
 from surefoot.findings.sarif import SarifError, sarif_to_findings
 from surefoot.findings.sarif_write import write_sarif
@@ -22,6 +23,7 @@ __all__ = [
     "clusters",
     "default_auditors",
     "fail_reason",
+    "gaming",
     "read_baseline",
     "rows",
     "run_audit",

@@ -64,7 +64,7 @@ def _result(finding: Finding, rule_index: int, known: frozenset[str]) -> dict[st
         },
     }
     if finding.file:
-        location: dict[str, object] = {"artifactLocation": {"uri": _uri(finding.file)}}
+        location: dict[str, object] = {"artifactLocation": {"uri": quote(finding.file)}}
         if finding.line > 0:
             location["region"] = {
                 "startLine": finding.line,
@@ -72,9 +72,3 @@ def _result(finding: Finding, rule_index: int, known: frozenset[str]) -> dict[st
             }
         result["locations"] = [{"physicalLocation": location}]
     return result
-
-
-def _uri(path: str) -> str:
-    # A first segment with a colon would read as a scheme.
-    head = "./" if ":" in path.split("/", maxsplit=1)[0] else ""
-    return head + quote(path)

@@ -1,0 +1,5 @@
+"""Ways to buy a clean audit, found by comparing a change with its base (SPEC B14)."""
+
+from surefoot.findings.gaming.check import gaming
+
+__all__ = ["gaming"]

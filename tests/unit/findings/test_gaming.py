@@ -1,0 +1,333 @@
+"""Ways to buy a clean audit: each one found, each honest change left alone."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from surefoot.findings import gaming
+from surefoot.values import Finding, Severity
+
+TEST = "tests/test_a.py"
+BASE_TEST = '''
+import pytest
+from pkg import f
+
+LIMIT = 3
+
+@pytest.fixture
+def value():
+    return 4
+
+@pytest.mark.parametrize("x", [1, 2, 3])
+def test_cases(x):
+    assert f(x) == x
+
+def test_one(value):
+    """Old words."""
+    result = f(value)
+    assert result == 4
+    with pytest.raises(ValueError):
+        f(None)
+
+class TestMore:
+    def test_two(self):
+        self.assertEqual(f(2), 2)
+'''
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    path: str
+    before: str | None
+    after: str | None
+    rules: frozenset[str] = frozenset()
+
+
+def bad(name: str, rule: str, path: str, before: str | None, after: str | None) -> Case:
+    return Case(name, path, before, after, frozenset({rule}))
+
+
+def good(name: str, path: str, before: str | None, after: str | None) -> Case:
+    return Case(name, path, before, after)
+
+
+def edit(old: str, new: str, text: str = BASE_TEST) -> str:
+    assert old in text
+    return text.replace(old, new)
+
+
+def test_change(rule: str, name: str, old: str, new: str) -> Case:
+    return bad(name, rule, TEST, BASE_TEST, edit(old, new))
+
+
+test_change.__test__ = False  # type: ignore[attr-defined]
+
+PYPROJECT = """
+[project]
+name = "x"
+dependencies = ["a"]
+[tool.ruff.lint]
+select = ["ALL"]
+ignore = ["D"]
+mccabe.max-complexity = 10
+[tool.coverage.report]
+fail_under = 90
+[tool.pytest.ini_options]
+addopts = ["--cov-fail-under=90", "--strict-markers"]
+[tool.black]
+line-length = 88
+"""
+
+
+def pyproject(rule: str, name: str, old: str, new: str) -> Case:
+    return bad(name, rule, "pyproject.toml", PYPROJECT, edit(old, new, PYPROJECT))
+
+
+SUPPRESSED = [
+    ("noqa", "x = 1  # noqa"),
+    ("noqa with code", "x = 1  # noqa: F841"),
+    ("file noqa", "# ruff: noqa\nx = 1"),
+    ("flake8 noqa", "# flake8:noqa\nx = 1"),
+    ("ruff range", "# ruff: disable[E501]\nx = 1"),
+    ("type ignore", "x = 1  # type: ignore"),
+    ("type ignore with code", "x = 1  # type: ignore[assignment]"),
+    ("mypy for the file", "# mypy: ignore-errors\nx = 1"),
+    ("pyright", "x = 1  # pyright: ignore[reportX]"),
+    ("pylint", "x = 1  # pylint: disable=invalid-name"),
+    ("nosec", "x = 1  # nosec B101"),
+    ("coverage", "x = 1  # pragma: no cover"),
+    ("secret", 'x = "k"  # pragma: allowlist secret'),
+    ("semgrep", "x = 1  # nosemgrep"),
+    ("no_type_check", "import typing\nx = 1\n@typing.no_type_check\ndef f(): ..."),
+]
+
+BAD = [
+    *(
+        bad(f"adds {n}", "added-suppression", "pkg/a.py", "x = 1\n", f"{t}\n")
+        for n, t in SUPPRESSED
+    ),
+    bad("suppression in a new file", "added-suppression", "pkg/a.py", None, "x = 1  # noqa\n"),
+    bad("widens", "added-suppression", "a.py", "x = 1  # noqa: F841\n", "y = 1  # noqa\n"),
+    bad("other code", "added-suppression", "a.py", "x = 1  # noqa: E1\n", "y = 1  # noqa: S1\n"),
+    bad(
+        "takes one away to add one elsewhere",
+        "added-suppression",
+        "a.py",
+        "def f():\n    a()  # noqa\ndef g():\n    b()\n",
+        "def f():\n    a()\ndef g():\n    b()  # noqa\n",
+    ),
+    bad("eslint", "added-suppression", "a.js", "f()\n", "f() // eslint-disable-line no-undef\n"),
+    bad("typescript", "added-suppression", "a.ts", "f()\n", "// @ts-ignore\nf()\n"),
+    bad("go", "added-suppression", "a.go", "f()\n", "f() //nolint:errcheck\n"),
+    bad("rust", "added-suppression", "a.rs", "fn f(){}\n", "#[allow(dead_code)]\nfn f(){}\n"),
+    bad("java", "added-suppression", "A.java", "f();", '@SuppressWarnings("unchecked") f();'),
+    bad("unparsable", "added-suppression", "a.py", "x = (\n", "x = ( # noqa\n"),
+    bad("deletes the test file", "deleted-test", TEST, BASE_TEST, None),
+    test_change("deleted-test", "deletes a test", "def test_two", "def check_two"),
+    test_change("deleted-test", "renames a class", "class TestMore", "class More"),
+    test_change("deleted-test", "hides a test", "def test_one", "if LIMIT > 5:\n  def test_one"),
+    test_change("skipped-test", "skips", "def test_one", "@pytest.mark.skip\ndef test_one"),
+    test_change("skipped-test", "skips if", "def test_one", "@pytest.mark.skipif(1)\ndef test_one"),
+    test_change("skipped-test", "xfails", "def test_one", "@pytest.mark.xfail\ndef test_one"),
+    test_change("skipped-test", "skips a class", "class TestMore", "@skip('x')\nclass TestMore"),
+    test_change(
+        "skipped-test", "skips inside", "    result = ", "    pytest.skip()\n    result = "
+    ),
+    test_change("skipped-test", "returns", "    result = f", "    return\n    result = f"),
+    test_change("skipped-test", "leaves", "    result = f", "    os._exit(0)\n    result = f"),
+    Case(
+        "by a fixture",
+        TEST,
+        BASE_TEST,
+        edit("    return 4", "    pytest.skip('x')\n    return 4"),
+        frozenset({"skipped-test", "test-support-changed"}),
+    ),
+    test_change(
+        "skipped-test", "by a module mark", "LIMIT = 3", "LIMIT = 3\npytestmark = pytest.mark.skip"
+    ),
+    test_change("skipped-test", "by rebinding", "LIMIT = 3", "LIMIT = 3\n__test__ = False"),
+    bad("by deleting the name", "skipped-test", TEST, BASE_TEST, f"{BASE_TEST}\ndel test_one\n"),
+    test_change("removed-test-cases", "takes out a case", "[1, 2, 3]", "[1, 2]"),
+    test_change("removed-test-cases", "changes a case", "[1, 2, 3]", "[1, 2, 4]"),
+    test_change("weakened-test", "expects otherwise", "result == 4", "result == 5"),
+    test_change("weakened-test", "asserts nothing", "assert result == 4", "assert True"),
+    test_change("weakened-test", "asserts less", "assert result == 4", "assert result"),
+    test_change("weakened-test", "asserts or", "assert result == 4", "assert result == 4 or True"),
+    test_change("weakened-test", "raises anything", "raises(ValueError)", "raises(Exception)"),
+    test_change("weakened-test", "unittest", "f(2), 2)", "f(2), f(2))"),
+    test_change("weakened-test", "drops it", "    assert result == 4\n", ""),
+    test_change(
+        "weakened-test",
+        "guards it",
+        "    assert result == 4\n",
+        "    try:\n        assert result == 4\n    except AssertionError:\n        pass\n",
+    ),
+    test_change("changed-test", "sets the result", "result = f(value)", "result = 4"),
+    test_change("changed-test", "patches", "def test_one", "@patch('pkg.f')\ndef test_one"),
+    test_change("changed-test", "asks a fixture", "test_one(value)", "test_one(value, fake_pkg)"),
+    test_change("test-support-changed", "changes a fixture", "return 4", "return 5"),
+    test_change("test-support-changed", "changes a constant", "LIMIT = 3", "LIMIT = 4"),
+    test_change(
+        "test-support-changed", "imports a fake", "from pkg import f", "from fake import f"
+    ),
+    bad(
+        "javascript test gone",
+        "deleted-test",
+        "tests/a.test.js",
+        "it('a', x)\nit('b', y)\n",
+        "it('a', x)\n",
+    ),
+    bad("javascript skip", "skipped-test", "tests/a.test.js", "it('a', x)\n", "it.skip('a', x)\n"),
+    bad("go assertion", "weakened-test", "tests/a_test.go", "assert.Equal(1, f())\n", "f()\n"),
+    bad("changes a snapshot", "test-data-changed", "tests/out.json", '{"a": 1}', '{"a": 2}'),
+    bad("deletes a snapshot", "test-data-changed", "tests/out.json", '{"a": 1}', None),
+    pyproject("lowered-threshold", "less coverage", "fail_under = 90", "fail_under = 50"),
+    pyproject("lowered-threshold", "no coverage", "fail_under = 90\n", ""),
+    pyproject("lowered-threshold", "more complexity", "max-complexity = 10", "max-complexity = 99"),
+    pyproject("lowered-threshold", "coverage option", "cov-fail-under=90", "cov-fail-under=9"),
+    pyproject("gate-configuration-changed", "ignores more", '["D"]', '["D", "F"]'),
+    pyproject("gate-configuration-changed", "selects less", '["ALL"]', '["E"]'),
+    pyproject(
+        "gate-configuration-changed",
+        "adds a table",
+        "[tool.black]",
+        "[tool.mypy]\nx = 1\n[tool.black]",
+    ),
+    bad("deletes ruff.toml", "gate-configuration-changed", "ruff.toml", "select = []", None),
+    bad(
+        "adds a nearer ruff.toml",
+        "gate-configuration-changed",
+        "src/ruff.toml",
+        None,
+        "select = []",
+    ),
+    bad("setup.cfg", "gate-configuration-changed", "setup.cfg", "[mypy]\nstrict=1", "[mypy]\n"),
+    bad(
+        "tox.ini",
+        "lowered-threshold",
+        "tox.ini",
+        "[flake8]\nmax-line-length=80",
+        "[flake8]\nmax-line-length=200",
+    ),
+    bad(
+        "CI",
+        "gate-configuration-changed",
+        ".github/workflows/ci.yml",
+        "run: make test",
+        "run: true",
+    ),
+    bad("conftest", "gate-configuration-changed", "tests/conftest.py", "x = 1", "x = 2"),
+    bad(
+        "new conftest", "gate-configuration-changed", "conftest.py", None, "collect_ignore = ['t']"
+    ),
+    bad("path file", "gate-configuration-changed", "x.pth", None, "import os"),
+    bad("named by the suite", "gate-configuration-changed", "Makefile", "test:", "test: ;"),
+    bad(
+        "accepts more",
+        "grown-baseline",
+        "surefoot-baseline.json",
+        '{"version": 1, "findings": []}',
+        '{"version": 1, "findings": [{"fingerprint": "a"}]}',
+    ),
+    bad(
+        "accepts secrets",
+        "grown-baseline",
+        ".secrets.baseline",
+        '{"results": {}}',
+        '{"results": {"a": [1]}}',
+    ),
+]
+
+GOOD = [
+    good("plain edit", "pkg/a.py", "x = 1\n", "x = 2\n"),
+    good("the word in a string", "pkg/a.py", "x = 1\n", 'x = "# noqa"\n'),
+    good("the word in a document", "docs/a.md", "x\n", "use `# noqa` with care\n"),
+    good("removes one", "a.py", "x = 1  # noqa\n", "x = 1\n"),
+    good("narrows one", "a.py", "x = 1  # noqa\n", "x = 2  # noqa: F841\n"),
+    good(
+        "keeps one in its function",
+        "a.py",
+        "def f():\n  a(1) # noqa: E1\n",
+        "def f():\n  a(2) # noqa: E1\n",
+    ),
+    good("moves one", "a.py", "a()  # noqa\nb()\n", "b()\ndef f():\n    a()  # noqa\n"),
+    good("adds a test", TEST, BASE_TEST, f"{BASE_TEST}\ndef test_new():\n    assert f(1)\n"),
+    good("adds a test file", TEST, None, BASE_TEST),
+    good(
+        "adds an assertion",
+        TEST,
+        BASE_TEST,
+        edit("    with pytest", "    assert result > 0\n    with pytest"),
+    ),
+    good("adds a case", TEST, BASE_TEST, edit("[1, 2, 3]", "[1, 2, 3, 4]")),
+    good("reorders tests", TEST, BASE_TEST, edit("LIMIT = 3\n", "") + "\nLIMIT = 3\n"),
+    good("other words", TEST, BASE_TEST, edit("Old words", "New words")),
+    good("formatting", TEST, BASE_TEST, edit("f(2), 2)", "f(2),\n            2,\n        )")),
+    good("drops an import", TEST, f"import os\n{BASE_TEST}", BASE_TEST),
+    good("adds a helper", TEST, BASE_TEST, f"{BASE_TEST}\ndef helper():\n    return 1\n"),
+    good("dependencies", "pyproject.toml", PYPROJECT, edit('["a"]', '["a", "b"]', PYPROJECT)),
+    good("formatter's table", "pyproject.toml", PYPROJECT, edit("= 88", "= 100", PYPROJECT)),
+    good("comment in configuration", "pyproject.toml", PYPROJECT, f"# new\n{PYPROJECT}"),
+    good("a first pyproject", "pyproject.toml", None, '[project]\nname = "x"\n'),
+    good("metadata", "setup.cfg", "[metadata]\nname=a", "[metadata]\nname=b"),
+    good("comment in conftest", "tests/conftest.py", "x = 1", "# why\nx = 1"),
+    good(
+        "shrinks the baseline",
+        "surefoot-baseline.json",
+        '{"version": 1, "findings": [{"fingerprint": "a"}, {"fingerprint": "b"}]}',
+        '{"version": 1, "findings": [{"fingerprint": "b"}]}',
+    ),
+    good("adds javascript tests", "tests/a.test.js", "it('a', x)\n", "it('a', x)\nit('b', y)\n"),
+    good("adds test data", "tests/new.json", None, "{}"),
+]
+
+
+def judge(case: Case) -> tuple[Finding, ...]:
+    return gaming(
+        {case.path: (case.before, case.after)},
+        test_paths={case.path} if case.path.startswith("tests/") else (),
+        control_paths={"Makefile"},
+    )
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda c: c.name)
+def test_bought(case: Case) -> None:
+    """The change is a finding of category policy that blocks, under the rule that says how."""
+    findings = judge(case)
+    assert {f.rule for f in findings} == case.rules
+    for finding in findings:
+        assert (finding.tool, finding.category) == ("policy", "policy")
+        assert finding.severity is Severity.HIGH
+        assert (finding.file, bool(finding.message)) == (case.path, True)
+
+
+@pytest.mark.parametrize("case", GOOD, ids=lambda c: c.name)
+def test_earned(case: Case) -> None:
+    """An honest change is no finding."""
+    assert judge(case) == ()
+
+
+def test_over_files() -> None:
+    """A test or a suppression that moves to another file whole is neither lost nor new."""
+    test = "def test_a():\n    assert f() == 1\n"
+    moved = {"tests/test_a.py": (test, None), "tests/test_b.py": (None, f"import x\n{test}")}
+    assert gaming(moved, test_paths=moved.keys()) == ()
+    weaker = {**moved, "tests/test_b.py": (None, test.replace("== 1", "!= 1"))}
+    assert {f.rule for f in gaming(weaker, test_paths=weaker.keys())} == {"deleted-test"}
+    line = "x = run()  # nosec\n"
+    assert gaming({"a.py": (line, None), "b.py": (None, line)}, test_paths=()) == ()
+
+
+def test_says_where() -> None:
+    """A finding points to the line after the change, and equal ones stay apart."""
+    after = "x = 1\ny = 2  # noqa\ny = 2  # noqa\n"
+    findings = gaming({"a.py": ("x = 1\n", after)}, test_paths=())
+    assert [f.line for f in findings] == [2, 3]
+    assert len({f.fingerprint for f in findings}) == 2
+
+
+def test_not_text() -> None:
+    """A snapshot that is not text has changed when it is in the change."""
+    findings = gaming({"tests/a.png": (None, None)}, test_paths={"tests/a.png"})
+    assert [f.rule for f in findings] == ["test-data-changed"]
