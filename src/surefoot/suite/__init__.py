@@ -1,6 +1,21 @@
 """The project's own tests as typed reports, and as a worker that tries candidates in milliseconds."""
 
+from surefoot.suite.detect import detect
+from surefoot.suite.flaky import Settled, settle
+from surefoot.suite.integrity import suspicious
+from surefoot.suite.layout import languages
+from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import SuitePlan
 from surefoot.suite.pytest_suite import PytestSuite
 
-__all__ = ["PytestSuite", "SuitePlan"]
+__all__ = [
+    "PytestSuite",
+    "Settled",
+    "SuitePlan",
+    "detect",
+    "is_control_path",
+    "is_test_path",
+    "languages",
+    "settle",
+    "suspicious",
+]

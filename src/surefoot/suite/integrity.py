@@ -1,0 +1,198 @@
+"""What a change to product code adds that only makes sense against the test runner, told from the syntax tree.
+
+Code under test runs in the process that judges it. The probe and its parent notice most ways to lie about a test; this
+rule is for the rest: code that reaches for the runner, for other code's frames and cells, or for the interpreter's own
+switches, and objects that call themselves equal to everything. See docs/explanation/verification.md.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+MODULES: Final = _words("""
+    _ctypes _pytest _testcapi _testinternalcapi atexit builtins cffi code codeop ctypes doctest faulthandler gc
+    importlib.abc importlib.machinery importlib.util marshal pdb pluggy pytest runpy site sitecustomize unittest
+    usercustomize
+    """)
+"""Importing one of these, or anything inside it."""
+
+NAMES: Final = _words("""
+    __main__ importlib.invalidate_caches importlib.reload inspect.currentframe inspect.getinnerframes
+    inspect.getouterframes inspect.stack inspect.trace linecache.cache os._exit os.abort os.dup os.dup2 os.execl
+    os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.fdopen os.fork os.forkpty os.kill
+    os.killpg os.posix_spawn os.posix_spawnp os.register_at_fork signal.alarm signal.pthread_kill
+    signal.raise_signal signal.setitimer signal.signal sys._current_frames sys._getframe sys.addaudithook
+    sys.argv sys.displayhook sys.excepthook sys.meta_path sys.modules sys.monitoring sys.orig_argv sys.path
+    sys.path_hooks sys.path_importer_cache sys.setprofile sys.settrace sys.unraisablehook threading.setprofile
+    threading.settrace traceback.walk_stack types.CodeType types.FunctionType
+    """)
+"""Using one of these names of a module."""
+
+ATTRIBUTES: Final = _words("""
+    __builtins__ __class__ __closure__ __code__ __defaults__ __globals__ __kwdefaults__ __loader__ __subclasses__
+    ag_frame cell_contents co_code cr_frame f_back f_builtins f_code f_globals f_locals gi_frame tb_frame tb_next
+    """)
+"""Using an attribute of this name, of anything; `__class__` only when it is assigned."""
+
+CALLS: Final = frozenset({"__import__", "breakpoint", "compile", "eval", "exec", "globals"})
+TEXTS: Final = (
+    "_pytest",
+    "conftest",
+    "pluggy",
+    "pytest_",
+    "pytest.",
+    "sitecustomize",
+    "usercustomize",
+)
+EXACT: Final = frozenset({"pytest", "_exit", "_getframe", "settrace", "setprofile", "meta_path"})
+COMPARISONS: Final = _words("""
+    __bool__ __contains__ __eq__ __ge__ __gt__ __instancecheck__ __le__ __lt__ __ne__ __subclasscheck__
+    """)
+
+
+def suspicious(before: str | None, after: str) -> tuple[str, ...]:
+    """What `after` has more of than `before` (None: the file is new), each with its line; empty is innocent.
+
+    Meant for product files; tests may import what they like.
+    """
+    new = _marks(after)
+    if new is None:
+        return ("cannot be read as Python, so it cannot be checked",)
+    old = Counter(mark for mark, _line in _marks(before or "") or ())
+    counts = Counter(mark for mark, _line in new)
+    first = dict(reversed(new))
+    return tuple(
+        f"{mark} (line {first[mark]})" for mark in sorted(counts) if counts[mark] > old[mark]
+    )
+
+
+def _marks(source: str) -> list[tuple[str, int]] | None:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    seen = _Names(tree)
+    found: list[tuple[str, int]] = []
+    for node in ast.walk(tree):
+        found += [(mark, getattr(node, "lineno", 0)) for mark in seen.marks(node)]
+    return sorted(found, key=lambda mark: mark[1])
+
+
+class _Names:
+    """What the names of one file stand for, as far as its imports say."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._imported: dict[str, str] = {}
+        self._documents: set[int] = set()
+        for node in ast.walk(tree):
+            self._learn(node)
+
+    def _learn(self, node: ast.AST) -> None:
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    top = alias.name.partition(".")[0]
+                    self._imported[alias.asname or top] = alias.name if alias.asname else top
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                for alias in names:
+                    self._imported[alias.asname or alias.name] = f"{module}.{alias.name}"
+            case ast.Expr(value=ast.Constant(value=str()) as text):
+                # A docstring, or a remark in the form of a string: nobody can use it.
+                self._documents.add(id(text))
+            case _:
+                pass
+
+    def marks(self, node: ast.AST) -> Iterator[str]:
+        """What one node shows."""
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield from _import_marks(node)
+            case ast.Attribute():
+                yield from self._attribute_marks(node)
+            case ast.Name(id=name, ctx=ast.Load()):
+                if name in {"__builtins__", "__loader__"} or self._imported.get(name) in NAMES:
+                    yield f"uses {self._imported.get(name, name)}"
+            case ast.Call():
+                yield from self._call_marks(node)
+            case ast.Constant(value=str(text)) if id(node) not in self._documents:
+                yield from _text_marks(text)
+            case ast.FunctionDef(name=name) if name in COMPARISONS and _is_constant(node):
+                yield f"defines a {name} that does not look at anything"
+            case _:
+                pass
+
+    def _attribute_marks(self, node: ast.Attribute) -> Iterator[str]:
+        writes = not isinstance(node.ctx, ast.Load)
+        name = self._dotted(node)
+        if name in NAMES:
+            yield f"uses {name}"
+        elif node.attr in ATTRIBUTES and (node.attr != "__class__" or writes):
+            yield f"uses .{node.attr}"
+        if writes and (owner := self._dotted(node.value)) is not None:
+            yield f"replaces {owner}.{node.attr}"
+
+    def _call_marks(self, node: ast.Call) -> Iterator[str]:
+        match node.func:
+            case ast.Name(id=name) if name in CALLS:
+                yield f"calls {name}()"
+            case ast.Name(id="getattr" | "setattr" | "delattr" | "vars" as name) if node.args:
+                owner = self._dotted(node.args[0])
+                fixed = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
+                if owner is not None and (name != "getattr" or not fixed):
+                    yield f"calls {name}() on {owner}"
+                if fixed and str(ast.literal_eval(node.args[1])) in ATTRIBUTES:
+                    yield f"uses .{ast.literal_eval(node.args[1])}"
+            case _:
+                pass
+
+    def _dotted(self, node: ast.AST) -> str | None:
+        """The dotted name of something imported; None for anything else."""
+        match node:
+            case ast.Name(id=name):
+                return self._imported.get(name)
+            case ast.Attribute(value=value, attr=attr):
+                owner = self._dotted(value)
+                return None if owner is None else f"{owner}.{attr}"
+            case _:
+                return None
+
+
+def _import_marks(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif node.level or node.module is None:
+        return
+    else:
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    for name in names:
+        parts = name.split(".")
+        prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
+        for module in sorted(prefixes & (MODULES | NAMES)):
+            yield f"imports {module}"
+        if parts[-1] == "*" and {"sys", "os"} & set(parts):
+            yield f"imports everything of {parts[0]}"
+
+
+def _text_marks(text: str) -> Iterator[str]:
+    low = text.lower()
+    for mark in TEXTS:
+        if mark in low:
+            yield f"holds the text {mark!r}"
+    if text in EXACT or text in ATTRIBUTES:
+        yield f"holds the text {text!r}"
+    if low.endswith((".pth", ".pyc")) or low.startswith("/proc/"):
+        yield f"holds the path {text!r}"
+
+
+def _is_constant(node: ast.FunctionDef) -> bool:
+    """Whether a function returns without having looked at its arguments."""
+    names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    raises = any(isinstance(n, ast.Raise) for n in ast.walk(node))
+    return not names & used and not raises and "NotImplemented" not in used
