@@ -1,0 +1,248 @@
+"""Puts the work of a run onto the user's branch as one commit, or takes it away.
+
+Everything that can say no (a conflict, the gates, a hook, a signing key) is asked on the finished commit, outside the
+user's checkout. The checkout is touched once, at the end, by one `git merge --ff-only`, which moves files, index and
+branch together and refuses on its own to overwrite anything that is not in a commit.
+"""
+
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from surefoot.errors import AcceptError, GitError
+from surefoot.gitops import admin, refs
+from surefoot.gitops.collect import Removed, remove_run
+from surefoot.gitops.files import is_within, parents
+from surefoot.gitops.git import Git, uninterrupted
+from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user, run_post_commit
+from surefoot.gitops.lease import Home, Lease
+from surefoot.gitops.objects import Objects
+from surefoot.gitops.refs import RefChange, RunRefs
+from surefoot.gitops.replay import replay
+from surefoot.gitops.repository import Repository
+from surefoot.values import CommitId, RunId, TreeId
+
+Verify = Callable[[TreeId, str], str | None]
+"""Runs the gates again on a tree, for the reason given; None when they pass, else one sentence."""
+
+_UNDER_WAY: Final[Mapping[str, str]] = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}
+_NAMED: Final = 3
+"""Files that a message names; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The work is on the user's branch."""
+
+    commit: CommitId
+    onto: CommitId
+    """The commit that it was put onto."""
+    branch: str
+    """Full name of the branch."""
+    tree: TreeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What is to be put where."""
+
+    onto: CommitId
+    onto_tree: TreeId
+    tree: TreeId
+    moved: bool
+    """The branch holds other files than the run started from."""
+
+
+def accept(
+    repository: Repository,
+    run_id: RunId,
+    *,
+    home: Path,
+    message: str,
+    verify: Verify,
+    carry: Sequence[str] = (),
+) -> Accepted:
+    """Put a run's work as one commit onto the branch that it started from, which must be checked out.
+
+    `verify` is asked when the branch has moved, and when a hook edited the work. `carry` are the ignored paths that the
+    user's hooks need, as in `open_workspace`. Accepting again what was accepted gives the same answer.
+
+    Raises:
+        AcceptError: It cannot be; nothing was changed.
+        UsageError: Another process accepts the run at this moment.
+    """
+    place = Home(root=home.resolve())
+    lease = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
+    try:
+        git = repository.git()
+        clear(repository, place.accept(run_id))
+        known = refs.load(git, run_id)
+        if known is None:
+            raise AcceptError(
+                f"the repository at {str(repository.root)!r} holds no work of run {run_id}; it was rejected or collected"
+            )
+        onto = _checked_out(repository, git, known)
+        done = _accepted_before(git, known)
+        if done is not None:
+            return done
+        objects = Objects(git, place.accept(run_id), len(onto))
+        plan = _plan(git, known, onto)
+        _refuse_overlap(repository, git, objects, plan.onto_tree, plan.tree)
+        if plan.moved:
+            _gate(verify, plan.tree, f"{known.branch} has moved to {onto} since the run started")
+        wanted = Wanted(tree=plan.tree, parent=onto, branch=known.branch, message=message)
+        made = commit_as_user(repository, wanted, folder=place.accept(run_id), carry=carry)
+        if made.tree != plan.tree:
+            edited = _named(objects.changed(plan.tree, made.tree))
+            _gate(verify, made.tree, f"your commit hooks edited {edited}")
+            _refuse_overlap(repository, git, objects, plan.onto_tree, made.tree)
+        _publish(repository, git, run_id, known, made)
+        return Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
+    finally:
+        lease.discard()
+
+
+def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
+    """Take a run's worktree, branch and commits away; what is gone already is fine.
+
+    Raises:
+        UsageError: Somebody still uses the run.
+        RepositoryError: The user has checked its branch out.
+    """
+    return remove_run(repository, run_id, home)
+
+
+def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
+    """The commit that the run's branch is at, when it is checked out here and nothing is under way."""
+    here = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1)).line
+    others = [
+        p for p, b in admin.checkouts(git).items() if b == known.branch and p != repository.root
+    ]
+    if others:
+        raise AcceptError(f"{known.branch} is checked out at {str(others[0])!r}; accept there")
+    if here != known.branch:
+        raise AcceptError(
+            f"the run started from {known.branch}, and {here or 'a detached HEAD'} is checked out; "
+            f"run `git switch {known.branch.removeprefix('refs/heads/')}` and accept again"
+        )
+    for name, what in _UNDER_WAY.items():
+        if (repository.git_dir / name).exists():
+            raise AcceptError(f"a {what} is under way; finish or abort it and accept again")
+    return CommitId(git.run("rev-parse", "--verify", "HEAD^{commit}").line)
+
+
+def _accepted_before(git: Git, known: RunRefs) -> Accepted | None:
+    if known.accepted is None:
+        return None
+    ancestor = git.run("merge-base", "--is-ancestor", known.accepted, "HEAD", ok=(0, 1))
+    if ancestor.exit_code != 0:
+        return None  # made but not put on the branch, or taken off it again
+    parent, tree = git.run(
+        "rev-parse", f"{known.accepted}^", f"{known.accepted}^{{tree}}"
+    ).line.split()
+    return Accepted(
+        commit=known.accepted, onto=CommitId(parent), branch=known.branch, tree=TreeId(tree)
+    )
+
+
+def _plan(git: Git, known: RunRefs, onto: CommitId) -> _Plan:
+    names = (f"{commit}^{{tree}}" for commit in (known.base, known.last, onto))
+    base, work, tip = (TreeId(tree) for tree in git.run("rev-parse", *names).line.split())
+    tree = work
+    if base not in {tip, work}:
+        merged = replay(git, base=base, work=work, onto=tip)
+        if merged.conflicts:
+            raise AcceptError(
+                f"newer commits on {known.branch} conflict with the work in {_named(merged.conflicts)}; "
+                "nothing was changed, start a new run from the present state"
+            )
+        tree = merged.tree
+    if tree == tip or base == work:
+        raise AcceptError(f"the run changes nothing that {known.branch} does not have already")
+    return _Plan(onto=onto, onto_tree=tip, tree=tree, moved=base != tip)
+
+
+def _gate(verify: Verify, tree: TreeId, reason: str) -> None:
+    refusal = verify(tree, reason)
+    if refusal is not None:
+        raise AcceptError(
+            f"{reason}, and the gates refuse the result: {refusal}; nothing was changed"
+        )
+
+
+def _refuse_overlap(
+    repository: Repository, git: Git, objects: Objects, before: TreeId, after: TreeId
+) -> None:
+    """Refuse when something in the checkout that no commit holds lies where a file would change."""
+    changed = objects.changed(before, after)
+    above = {parent for path in changed for parent in parents(path)}
+    dirty = _uncommitted(git)
+    overlap = {path for path in dirty if path in above or is_within(path, changed.keys())}
+    tracked = objects.listing(before)
+    added = (path for path, status in changed.items() if status == "A")
+    overlap |= {
+        p for path in added if (p := _in_the_way(repository.root, path)) not in {*tracked, ""}
+    }
+    if overlap:
+        raise AcceptError(
+            f"the work changes {_named(overlap)}, where you have changes that are not committed; "
+            "nothing was changed, commit or move them and accept again"
+        )
+
+
+def _uncommitted(git: Git) -> list[str]:
+    """Paths with staged or unstaged changes, and untracked ones that are not ignored."""
+    shape = ("--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
+    paths = []
+    for field in git.run("status", *shape).fields:
+        kind = field[0]
+        if kind == "u":
+            raise AcceptError("the index holds unmerged files; finish or abort the merge first")
+        paths.append(field[2:].rstrip("/") if kind == "?" else field.split(" ", 8)[8])
+    return paths
+
+
+def _in_the_way(root: Path, path: str) -> str:
+    """The first thing on the way to a new file that is not a folder, e.g. an ignored file; empty when free."""
+    for step in (*parents(path), path):
+        try:
+            mode = (root / step).lstat().st_mode
+        except FileNotFoundError:
+            return ""
+        if not stat.S_ISDIR(mode):
+            return step
+    return ""
+
+
+def _publish(repository: Repository, git: Git, run_id: RunId, known: RunRefs, made: Made) -> None:
+    # Recorded first: a kill after the merge must not make the next `accept` look for new work.
+    name = refs.kept(run_id, "accepted")
+    refs.change(git, [RefChange(name=name, new=made.commit, old=known.accepted)])
+    user = repository.user_git().bound(
+        variables={"GIT_REFLOG_ACTION": f"surefoot accept {run_id}"},
+        settings=("core.hooksPath=/dev/null", "gc.auto=0", "maintenance.auto=false"),
+    )
+    options = ("--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures")
+    try:
+        with uninterrupted():
+            user.run("merge", *options, "--no-stat", "--quiet", made.commit)
+    except GitError as error:
+        raise AcceptError(
+            f"git will not move {known.branch}: {error.stderr.strip()!r}; mend that and accept again"
+        ) from error
+    run_post_commit(repository)
+
+
+def _named(paths: Iterable[str]) -> str:
+    ordered = sorted(paths)
+    shown = ", ".join(repr(path) for path in ordered[:_NAMED])
+    more = len(ordered) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

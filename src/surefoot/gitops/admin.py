@@ -1,0 +1,105 @@
+"""Linked worktrees as git keeps them: a folder, and an entry under `worktrees/` of the common git folder."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.errors import GitError
+from surefoot.gitops.files import mended, remove_tree
+from surefoot.gitops.git import Git, decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """One linked worktree of ours."""
+
+    path: Path
+    git_dir: Path
+    """Its entry under `worktrees/`."""
+
+    @property
+    def pointer(self) -> bytes:
+        """What its `.git` file must say."""
+        return b"gitdir: %b\n" % bytes(self.git_dir)
+
+
+def entries(common_dir: Path) -> dict[Path, Path]:
+    """Every linked worktree that git knows: its entry, and the folder that the entry names."""
+    found: dict[Path, Path] = {}
+    folder = common_dir / "worktrees"
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        with contextlib.suppress(OSError):  # half made, or just gone
+            named = decode((entry / "gitdir").read_bytes().removesuffix(b"\n"))
+            found[entry] = (entry / named).parent
+    return found
+
+
+def checkouts(git: Git) -> dict[Path, str]:
+    """The branch (full name) that each worktree has checked out; those with a detached HEAD are left out."""
+    found: dict[Path, str] = {}
+    path = Path()
+    for field in git.run("worktree", "list", "--porcelain", "-z").fields:
+        kind, _, value = field.partition(" ")
+        if kind == "worktree":
+            path = Path(value)
+        elif kind == "branch":
+            found[path] = value
+    return found
+
+
+def make(git: Git, common_dir: Path, path: Path, *commit: str) -> Worktree:
+    """Add a worktree without its files, on a branch, or detached with `("--detach", commit)`."""
+    drop(common_dir, path)
+    git.run("worktree", "add", "--no-checkout", "--force", str(path), *commit)
+    for entry, folder in entries(common_dir).items():
+        if folder == path:
+            # Git copies the sparse checkout of the user's worktree into the new one.
+            (entry / "config.worktree").unlink(missing_ok=True)
+            (entry / "info" / "sparse-checkout").unlink(missing_ok=True)
+            return Worktree(path=path, git_dir=entry)
+    raise GitError(("git", "worktree", "add"), 0, f"no entry for {str(path)!r} was made")
+
+
+def is_on(entry: Path, branch: str) -> bool:
+    """Whether a worktree entry has a branch (full name) checked out."""
+    try:
+        return decode((entry / "HEAD").read_bytes()).strip() == f"ref: {branch}"
+    except OSError:
+        return False
+
+
+def sound(common_dir: Path, path: Path, branch: str) -> Worktree | None:
+    """The worktree at `path`, when folder and entry point to each other and it is on `branch`."""
+    for entry, folder in entries(common_dir).items():
+        if folder == path:
+            worktree = Worktree(path=path, git_dir=entry)
+            with contextlib.suppress(OSError):
+                linked = (path / ".git").read_bytes() == worktree.pointer
+                whole = (entry / "commondir").is_file() and not (entry / "locked").exists()
+                return worktree if is_on(entry, branch) and linked and whole else None
+    return None
+
+
+def drop(common_dir: Path, path: Path) -> bool:
+    """Remove the folder and its entry, whatever is left of them; whether there was anything."""
+    existed = path.exists()
+    remove_tree(path)
+    for entry, folder in entries(common_dir).items():
+        if folder == path:
+            drop_entry(entry)
+            existed = True
+    return existed
+
+
+def drop_entry(entry: Path) -> None:
+    """Remove one entry, and `worktrees/` when it was the last, as git does."""
+    remove_tree(entry)
+    with contextlib.suppress(OSError):
+        entry.parent.rmdir()
+
+
+def unlock(worktree: Worktree) -> None:
+    """Remove lock files in its entry; the caller holds the lease, so whoever made them is dead."""
+    with mended("remove a stale lock"):
+        for lock in worktree.git_dir.glob("*.lock"):
+            lock.unlink(missing_ok=True)

@@ -1,0 +1,147 @@
+"""Takes away what runs have left: worktrees, entries in the user's git folder, scratch, refs. Nothing else.
+
+A thing is ours when its ref is below our names, or its worktree entry points into our home. A run is left alone
+while somebody holds one of its leases.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.errors import RepositoryError, UsageError
+from surefoot.gitops import admin, refs
+from surefoot.gitops.git import Git
+from surefoot.gitops.hooks import clear
+from surefoot.gitops.lease import Home, Lease, clear_scratch, read_note
+from surefoot.gitops.repository import Repository
+from surefoot.values import RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What was taken away of one run."""
+
+    worktree: Path | None
+    refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What garbage collection took away."""
+
+    runs: tuple[RunId, ...]
+    """Runs of which nothing is left in the repository."""
+    worktrees: tuple[str, ...]
+    refs: tuple[str, ...]
+
+
+def remove_worktree(repository: Repository, run_id: RunId, home: Path) -> Removed:
+    """Remove the worktree of a run that has ended; its refs stay.
+
+    Raises:
+        UsageError: Somebody still uses it.
+    """
+    place = Home(root=home.resolve())
+    with _leases(repository, run_id, place):
+        return Removed(worktree=_drop_files(repository, run_id, place))
+
+
+def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
+    """Remove a run's worktree and all its refs; what is gone already is fine.
+
+    Raises:
+        UsageError: Somebody still uses it.
+        RepositoryError: The user has checked its branch out.
+    """
+    place = Home(root=home.resolve())
+    with _leases(repository, run_id, place):
+        git = repository.git()
+        _refuse_checked_out(git, run_id, place)
+        refs.unlock(repository.common_dir, run_id)
+        worktree = _drop_files(repository, run_id, place)
+        found = refs.refs_of(git, run_id)
+        refs.delete(git, found)
+        return Removed(worktree=worktree, refs=tuple(sorted(found)))
+
+
+def collect_garbage(
+    repository: Repository, *, home: Path, keep: Callable[[RunId], bool]
+) -> Collected:
+    """Remove all that is left of this repository's runs, but for those that are in use or that `keep` names.
+
+    Of a run that is kept only what a killed process has left goes: scratch and stale locks.
+    """
+    place = Home(root=home.resolve())
+    runs: list[RunId] = []
+    removed: list[Removed] = []
+    for run_id in sorted(_runs(repository, place)):
+        with contextlib.suppress(UsageError, RepositoryError):  # in use, or checked out by the user
+            if keep(run_id):
+                _tidy(repository, run_id, place)
+            else:
+                removed.append(remove_run(repository, run_id, home))
+                runs.append(run_id)
+    return Collected(
+        runs=tuple(runs),
+        worktrees=tuple(str(r.worktree) for r in removed if r.worktree is not None),
+        refs=tuple(ref for r in removed for ref in r.refs),
+    )
+
+
+def _runs(repository: Repository, place: Home) -> set[RunId]:
+    """The runs of this repository that have left anything anywhere."""
+    named = refs.all_refs(repository.git(), refs.BRANCHES, refs.KEPT)
+    found = {refs.run_of(name) for name in named}
+    for entry, folder in admin.entries(repository.common_dir).items():
+        name = RunId(folder.name)
+        if folder.parent == place.root and admin.is_on(entry, f"{refs.BRANCHES}{name}"):
+            found.add(name)
+    for run_id in place.run_ids():
+        notes = (read_note(place.lease(run_id)), read_note(place.accept_lease(run_id)))
+        if any(n is not None and n.repository == str(repository.common_dir) for n in notes):
+            found.add(run_id)
+    return found
+
+
+def _tidy(repository: Repository, run_id: RunId, place: Home) -> None:
+    with _leases(repository, run_id, place, keep=True):
+        clear_scratch(place, run_id)
+        clear(repository, place.accept(run_id))
+        refs.unlock(repository.common_dir, run_id)
+        branch = refs.branch_of(run_id)
+        worktree = admin.sound(repository.common_dir, place.worktree(run_id), branch)
+        if worktree is not None:
+            admin.unlock(worktree)
+
+
+def _drop_files(repository: Repository, run_id: RunId, place: Home) -> Path | None:
+    path = place.worktree(run_id)
+    existed = admin.drop(repository.common_dir, path)
+    clear_scratch(place, run_id)
+    clear(repository, place.accept(run_id))
+    return path if existed else None
+
+
+@contextlib.contextmanager
+def _leases(
+    repository: Repository, run_id: RunId, place: Home, *, keep: bool = False
+) -> Iterator[None]:
+    """Hold both leases of a run; without `keep` its file goes at the end, when all went well."""
+    with contextlib.ExitStack() as held:
+        own = Lease.take(place.lease(run_id), run_id, repository.common_dir)
+        held.callback(own.release)
+        accepting = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
+        held.callback(accepting.discard)
+        yield
+        if not keep:
+            own.discard()
+
+
+def _refuse_checked_out(git: Git, run_id: RunId, place: Home) -> None:
+    branch = refs.branch_of(run_id)
+    for folder, found in admin.checkouts(git).items():
+        if found == branch and folder != place.worktree(run_id):
+            raise RepositoryError(
+                f"branch {branch!r} is checked out at {str(folder)!r}; switch to another branch there first"
+            )

@@ -1,0 +1,97 @@
+"""Fingerprints of the user's checkout, to prove that nothing in it was touched (promise 2).
+
+A fingerprint maps names to digests: `file:<path>`, `git:<path in a git folder>`, `ref:<name>`, `status`. Ours are left
+out: refs, worktree entries and `.surefoot/`; so are objects, to which git may add without changing anything.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from surefoot.gitops import admin
+from surefoot.gitops.refs import BRANCHES, KEPT, all_refs, is_ours
+from surefoot.gitops.repository import Repository
+
+_NO_STATE: Final = ("objects", "reftable", "refs", "packed-refs", "lfs")
+"""Of a git folder: what holds content, and refs, which are asked for by name."""
+
+
+def manifest(repository: Repository, *, home: Path) -> Mapping[str, str]:
+    """All of it, byte for byte: files, modes, links, index, HEAD, refs, stash, reflogs, configuration, hooks.
+
+    `home` says which worktree entries are ours.
+    """
+    ours = {
+        entry.relative_to(repository.common_dir)
+        for entry, folder in admin.entries(repository.common_dir).items()
+        if folder.is_relative_to(home.resolve())
+    }
+    found = _refs(repository)
+    for path, digest in _folder(repository.root, frozenset({Path(".git"), Path(".surefoot")})):
+        found[f"file:{path}"] = digest
+    for name, folder in (("own", repository.git_dir), ("common", repository.common_dir)):
+        left_out = {Path(part) for part in _NO_STATE} | ours
+        left_out |= {Path("logs") / BRANCHES.rstrip("/"), Path("logs") / KEPT.rstrip("/")}
+        for path, digest in _folder(folder, frozenset(left_out)):
+            found[f"git:{name}:{path}"] = digest
+    found.pop("git:common:worktrees", None)  # there while any worktree is
+    return found
+
+
+def quick_manifest(repository: Repository) -> Mapping[str, str]:
+    """What two git commands tell: HEAD, refs, index, and each changed or new file by size and times."""
+    found = _refs(repository)
+    found["git:HEAD"] = _digest((repository.git_dir / "HEAD").read_bytes())
+    index = repository.git_dir / "index"
+    found["git:index"] = _digest(index.read_bytes()) if index.exists() else ""
+    git = repository.git()
+    shape = ("--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    for field in git.run("status", *shape).fields:
+        path = field[3:]
+        if not path.startswith(".surefoot/"):
+            found[f"status:{path}"] = f"{field[:2]} {_stamp(repository.root / path)}"
+    return found
+
+
+def _refs(repository: Repository) -> dict[str, str]:
+    named = all_refs(repository.git())
+    return {f"ref:{name}": oid for name, oid in named.items() if not is_ours(name)}
+
+
+def _folder(root: Path, left_out: frozenset[Path]) -> Iterator[tuple[Path, str]]:
+    """Every path below `root` with a digest of its kind, mode and content."""
+    pending = [root]
+    while pending:
+        for entry in sorted(pending.pop().iterdir()):
+            path = entry.relative_to(root)
+            if path in left_out:
+                continue
+            yield path, _fingerprint(entry)
+            if entry.is_dir() and not entry.is_symlink():
+                pending.append(entry)
+
+
+def _fingerprint(path: Path) -> str:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        content = os.fsencode(path.readlink())
+    elif stat.S_ISREG(mode):
+        content = path.read_bytes()
+    else:
+        content = b""
+    return f"{mode:o} {_digest(content)}"
+
+
+def _stamp(path: Path) -> str:
+    try:
+        found = path.lstat()
+    except OSError:
+        return "gone"
+    return f"{found.st_mode:o} {found.st_size} {found.st_mtime_ns} {found.st_ino}"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

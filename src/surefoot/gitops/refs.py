@@ -1,0 +1,189 @@
+"""The refs of a run: its branch, its base, its turns and what must be known to accept it.
+
+refs/heads/surefoot/<run id>     the branch; its tip is the last closed turn
+refs/surefoot/<run id>/base      the commit that the run started from
+refs/surefoot/<run id>/run       a blob: the branch that the user was on
+refs/surefoot/<run id>/<n>       turn commit n, so that it stays reachable when the branch goes
+refs/surefoot/<run id>/accepted  the commit that `accept` made
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from surefoot.errors import UsageError
+from surefoot.gitops.files import mended
+from surefoot.gitops.git import Git, decode, encode, uninterrupted
+from surefoot.values import CommitId, RunId
+
+BRANCHES: Final = "refs/heads/surefoot/"
+KEPT: Final = "refs/surefoot/"
+_RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefChange:
+    """One ref, from `old` (None: it must not exist) to `new` (None: it goes)."""
+
+    name: str
+    new: str | None
+    old: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRefs:
+    """What the repository knows about one run."""
+
+    base: CommitId
+    tip: CommitId | None
+    """Tip of the run's branch; None when the branch is gone."""
+    branch: str
+    """Full name of the branch that the user was on when the run started."""
+    turns: Mapping[int, CommitId]
+    accepted: CommitId | None
+
+    @property
+    def last(self) -> CommitId:
+        """The newest closed turn's commit, the base when there is none."""
+        if self.tip is not None:
+            return self.tip
+        return self.turns[max(self.turns)] if self.turns else self.base
+
+
+def checked(run_id: RunId) -> RunId:
+    """The id, when it can be a ref's and a folder's name.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    fits = _RUN_ID.fullmatch(run_id) and ".." not in run_id
+    if not fits or run_id.endswith((".", ".lock")):
+        raise UsageError(f"{run_id!r} is not a run id: letters, digits, `-`, `_` and single dots")
+    return run_id
+
+
+def branch_of(run_id: RunId) -> str:
+    """Full name of a run's branch."""
+    return f"{BRANCHES}{run_id}"
+
+
+def kept(run_id: RunId, name: str) -> str:
+    """Full name of one of its other refs."""
+    return f"{KEPT}{run_id}/{name}"
+
+
+def is_ours(ref: str) -> bool:
+    """Whether a ref belongs to some run."""
+    return ref.startswith((BRANCHES, KEPT))
+
+
+def run_of(ref: str) -> RunId:
+    """The run that one of our refs belongs to."""
+    return RunId(ref.removeprefix(BRANCHES).removeprefix(KEPT).partition("/")[0])
+
+
+def all_refs(git: Git, *patterns: str) -> dict[str, str]:
+    """Object ids by full ref name, of refs under the patterns (none: of all)."""
+    listed = git.run("for-each-ref", "--format=%(objectname) %(refname)", *patterns).stdout
+    pairs = (line.split(" ", 1) for line in decode(listed).split("\n") if line)
+    return {name: oid for oid, name in pairs}
+
+
+def refs_of(git: Git, run_id: RunId) -> dict[str, str]:
+    """Every ref of one run."""
+    return all_refs(git, branch_of(run_id), f"{KEPT}{run_id}/")
+
+
+def load(git: Git, run_id: RunId) -> RunRefs | None:
+    """What the refs of a run say, or None when it has none, or not enough to go on from."""
+    found = refs_of(git, checked(run_id))
+    base, about = found.get(kept(run_id, "base")), found.get(kept(run_id, "run"))
+    if base is None or about is None:
+        return None
+    tip, accepted = found.get(branch_of(run_id)), found.get(kept(run_id, "accepted"))
+    prefix = kept(run_id, "")
+    turns = {
+        int(name.removeprefix(prefix)): CommitId(oid)
+        for name, oid in found.items()
+        if name.startswith(prefix) and name.removeprefix(prefix).isdecimal()
+    }
+    return RunRefs(
+        base=CommitId(base),
+        tip=None if tip is None else CommitId(tip),
+        branch=str(json.loads(git.run("cat-file", "blob", about).stdout)["branch"]),
+        turns=turns,
+        accepted=None if accepted is None else CommitId(accepted),
+    )
+
+
+def create(git: Git, run_id: RunId, base: CommitId, branch: str) -> RunRefs:
+    """Give a new run its refs; `GitError` when it has some already."""
+    about = json.dumps({"branch": branch, "version": 1}, sort_keys=True).encode()
+    blob = git.run("hash-object", "-w", "--stdin", stdin=about).line
+    change(
+        git,
+        [
+            RefChange(name=kept(run_id, "base"), new=base, old=None),
+            RefChange(name=kept(run_id, "run"), new=blob, old=None),
+            RefChange(name=branch_of(run_id), new=base, old=None),
+        ],
+    )
+    return RunRefs(base=base, tip=base, branch=branch, turns={}, accepted=None)
+
+
+def change(git: Git, changes: Sequence[RefChange]) -> None:
+    """Change all of them, or none; `GitError` when one has not its old value."""
+    with uninterrupted():
+        git.run("update-ref", "--no-deref", "--stdin", "-z", stdin=b"".join(map(_line, changes)))
+
+
+def delete(git: Git, found: Mapping[str, str]) -> None:
+    """Delete refs that still have the values given."""
+    if found:
+        change(git, [RefChange(name=name, new=None, old=oid) for name, oid in found.items()])
+
+
+def settle(git: Git, run_id: RunId, known: RunRefs, head: CommitId) -> RunRefs:
+    """Make `head` the newest turn, whatever a kill between two refs has left: newer turns go, a missing ref comes.
+
+    Raises:
+        UsageError: `head` is no commit of the run.
+    """
+    numbers = {known.base: 0} | {commit: n for n, commit in sorted(known.turns.items())}
+    if known.tip is not None:
+        numbers.setdefault(known.tip, max(known.turns, default=0) + 1)
+    if head not in numbers:
+        raise UsageError(f"{head!r} is no commit of run {run_id}; it has {sorted(numbers)!r}")
+    number = numbers[head]
+    turns = {n: commit for n, commit in known.turns.items() if n <= number}
+    wanted = turns | ({number: head} if number else {})
+    changes = [
+        RefChange(name=kept(run_id, str(n)), new=wanted.get(n), old=known.turns.get(n))
+        for n in sorted({*known.turns, *wanted})
+        if wanted.get(n) != known.turns.get(n)
+    ]
+    if known.tip != head:
+        changes.append(RefChange(name=branch_of(run_id), new=head, old=known.tip))
+    if changes:
+        change(git, changes)
+    return replace(known, tip=head, turns=wanted)
+
+
+def unlock(common_dir: Path, run_id: RunId) -> None:
+    """Remove lock files of the run's refs; the caller holds the lease, so whoever made them is dead."""
+    with mended("remove a stale lock"):
+        (common_dir / f"{branch_of(run_id)}.lock").unlink(missing_ok=True)
+        for lock in (common_dir / kept(run_id, "")).glob("*.lock"):
+            lock.unlink(missing_ok=True)
+
+
+def _line(change: RefChange) -> bytes:
+    name = encode(change.name)
+    if change.new is None:
+        return b"delete %b\0%b\0" % (name, encode(change.old or ""))
+    if change.old is None:
+        return b"create %b\0%b\0" % (name, encode(change.new))
+    return b"update %b\0%b\0%b\0" % (name, encode(change.new), encode(change.old))

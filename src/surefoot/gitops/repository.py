@@ -1,0 +1,142 @@
+"""The user's repository, as it is found; nothing here writes."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from surefoot.errors import RepositoryError
+from surefoot.gitops.git import Git, Output, check_git
+from surefoot.gitops.refs import BRANCHES
+from surefoot.values import CommitId, TreeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A checkout that a run can start from, as it was when it was discovered."""
+
+    root: Path
+    """Top of the user's checkout; the main one or a linked worktree."""
+    git_dir: Path
+    """Git folder of this checkout (index, HEAD)."""
+    common_dir: Path
+    """Git folder that all checkouts share (objects, refs, configuration)."""
+    head: CommitId
+    tree: TreeId
+    branch: str
+    """Full name of the branch that is checked out, e.g. `refs/heads/main`."""
+    dirty: bool
+    """Something differs from HEAD: changed, staged, or new and not ignored. A run starts from HEAD and does not see it."""
+    env: Mapping[str, str] = field(repr=False)
+    """What git is called with; see `Git`."""
+
+    @classmethod
+    def discover(cls, path: Path, env: Mapping[str, str] | None = None) -> Self:
+        """The repository around `path`. `env` is the user's environment (None: this process's own).
+
+        Raises:
+            RepositoryError: There is none that a run can start from.
+            EnvironmentBrokenError: Git is missing or too old.
+        """
+        shell = dict(os.environ if env is None else env)
+        check_git(shell)
+        git = Git(_readable(path), shell)
+        _refuse_kinds(git, path)
+        root = Path(git.run("rev-parse", "--show-toplevel").line)
+        git_dir = Path(git.run("rev-parse", "--absolute-git-dir").line)
+        common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").line
+        branch = _branch(git)
+        head, tree = _head(git, branch)
+        return cls(
+            root=root,
+            git_dir=git_dir,
+            common_dir=Path(common),
+            head=head,
+            tree=tree,
+            branch=branch,
+            dirty=bool(git.bound(cwd=root).run("status", "--porcelain", "-unormal").stdout),
+            env=shell,
+        )
+
+    def git(self) -> Git:
+        """Hardened git on the user's checkout, bound to its folders so that nothing is looked for."""
+        return Git(self.root, self.env).bound(
+            variables={"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.root}
+        )
+
+    def user_git(self) -> Git:
+        """Git as the user would call it in the checkout."""
+        return Git.as_user(self.root, self.env)
+
+
+def _readable(path: Path) -> Path:
+    try:
+        with os.scandir(path):
+            pass
+        return path.resolve()
+    except OSError as error:
+        raise RepositoryError(
+            f"{str(path)!r} cannot be read ({error.strerror}); name the folder of a git checkout"
+        ) from error
+
+
+def _refuse_kinds(git: Git, path: Path) -> None:
+    questions = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree")
+    answer = git.run("rev-parse", *questions, ok=None)
+    if answer.exit_code != 0:
+        raise _unusable(path, answer)
+    bare, inside_git, inside_tree = (word == "true" for word in answer.line.split())
+    if inside_tree:
+        return
+    if bare:
+        raise RepositoryError(
+            f"{str(path)!r} is a bare repository without files to work on; clone it and run in the clone"
+        )
+    if inside_git:
+        raise RepositoryError(
+            f"{str(path)!r} lies inside git's own folder; run in the checkout that it belongs to"
+        )
+    raise RepositoryError(f"{str(path)!r} has no checkout; run in a folder that git checked out")
+
+
+def _unusable(path: Path, answer: Output) -> RepositoryError:
+    if "dubious ownership" in answer.stderr:
+        return RepositoryError(
+            f"git does not trust {str(path)!r} because another user owns it; "
+            f"run `git config --global --add safe.directory {path}`"
+        )
+    if "not a git repository" in answer.stderr:
+        return RepositoryError(
+            f"{str(path)!r} is not inside a git repository; run `git init` and commit, or name another folder"
+        )
+    return RepositoryError(
+        f"git cannot use the repository at {str(path)!r}: {answer.stderr.strip()!r}; mend that first"
+    )
+
+
+def _branch(git: Git) -> str:
+    answer = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
+    if answer.exit_code != 0:
+        raise RepositoryError(
+            "HEAD is detached, so there is no branch to put the work on; run `git switch -c NAME` first"
+        )
+    if answer.line.startswith(BRANCHES):
+        raise RepositoryError(
+            f"this is the worktree of a run ({answer.line!r}); run in your own checkout instead"
+        )
+    return answer.line
+
+
+def _head(git: Git, branch: str) -> tuple[CommitId, TreeId]:
+    answer = git.run("rev-parse", "HEAD^{commit}", "HEAD^{tree}", ok=None)
+    if answer.exit_code == 0:
+        commit, tree = answer.line.split()
+        return CommitId(commit), TreeId(tree)
+    if git.run("show-ref", "--verify", "--quiet", branch, ok=None).exit_code != 0:
+        raise RepositoryError(
+            "the repository has no commit yet; run `git add -A` and `git commit` first"
+        )
+    raise RepositoryError(
+        f"git cannot read the last commit of {branch!r}: {answer.stderr.strip()!r}; run `git fsck`"
+    )
