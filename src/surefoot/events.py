@@ -567,6 +567,16 @@ class LockChanged:
     who: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsTrusted:
+    """A person let this content of `surefoot.toml` widen power."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["settings.trusted"] = "settings.trusted"
+    keys: tuple[str, ...]
+    who: str
+
+
 Event: TypeAlias = (
     RunOpened
     | RunResumed
@@ -610,6 +620,7 @@ Event: TypeAlias = (
     | ActionDecided
     | RoundVerified
     | LockChanged
+    | SettingsTrusted
 )
 
 

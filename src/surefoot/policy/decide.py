@@ -5,9 +5,10 @@ stop. An unknown mode is the one exception: it is read as `report_only`, with a 
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypedDict, TypeVar
+from typing import Final, Literal, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict  # the one that pydantic takes before Python 3.12
 
 from surefoot.errors import SettingsError
 from surefoot.values import RISK_FLAGS, Mode

@@ -1,0 +1,32 @@
+# Two commands do everything on a fresh machine with Python 3.11 or later and git:
+#   make solve    set up, then the main job on the embedded model, on a bundled patient with a real bug
+#   make test     set up, then everything that CI runs
+.POSIX:
+
+PYTHON = python3
+VENV = .venv
+BIN = $(VENV)/bin
+
+.PHONY: setup dev solve test check bench bench-patients soak
+
+setup: $(VENV)/.setup
+
+$(VENV)/.setup: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,audit]'
+	touch $@
+
+dev: $(VENV)/.dev
+
+$(VENV)/.dev: $(VENV)/.setup pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,audit,bench,dev]'
+	touch $@
+
+solve: setup
+	$(BIN)/surefoot models pull
+	rm -rf .cache/patient
+	$(BIN)/surefoot patient .cache/patient
+	$(BIN)/surefoot solve .cache/patient/ISSUE.md --repo .cache/patient
+
+test: dev
+	BIN=$(BIN) sh .ci/checks

@@ -1,0 +1,525 @@
+"""The composition root: settings in, a ready kernel out. The only module that knows every adapter."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from surefoot import __version__
+from surefoot.codec import decode, encode
+from surefoot.decisions.planning import RulePlanner
+from surefoot.errors import LockedError, UsageError
+from surefoot.events import PolicyWarning, RunOpened, RunResumed, SandboxEnforced
+from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits
+from surefoot.findings import (
+    BASELINE_NAME,
+    CommandAuditor,
+    Toolchain,
+    default_auditors,
+    read_baseline,
+    run_audit,
+    write_sarif,
+)
+from surefoot.gates import default_gates
+from surefoot.gates.review import RuleReviewer
+from surefoot.gitops import (
+    GitWorkspace,
+    open_workspace,
+    remove_worktree,
+    reopen_workspace,
+    tree_checkout,
+    tree_diff,
+)
+from surefoot.kernel import evidence
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.ports import Auditor, Clock, Ids, Model, Person, Processes, Progress
+from surefoot.kernel.proof import Prover
+from surefoot.kernel.run import Run, RunPorts
+from surefoot.kernel.turn import TurnPorts
+from surefoot.ledger import FileLedger, read_events
+from surefoot.models import open_model
+from surefoot.policy import RulePolicy
+from surefoot.policy.redaction import Redactor
+from surefoot.policy.rules import Overrides
+from surefoot.project import Project
+from surefoot.report import Story, Summary, read_story, render_report, summarise_run
+from surefoot.sandbox import open_processes
+from surefoot.settings import Settings
+from surefoot.solver import RuleSolver
+from surefoot.suite import PytestSuite, SuitePlan, detect
+from surefoot.suite.integrity import suspicious
+from surefoot.values import RESUMABLE, Audit, Diff, Issue, Limits, Mode, RunId, RunStatus, TreeId
+
+_AUDIT_OF_ISSUES = ("ruff", "secrets")
+"""What is audited before and after when an issue was given; a bare run asks every auditor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user asks for, beyond the settings file; kept in the ledger for `resume`."""
+
+    issue: Issue
+    mode: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    solver_model: str | None = None
+    seed: int | None = None
+    max_iterations: int | None = None
+    time_s: float | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
+    unsandboxed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """Everything that a run depends on, as stored with it."""
+
+    settings: Settings
+    request: Request
+
+    @property
+    def mode(self) -> str:
+        """As asked; else by what was given (SPEC B1)."""
+        asked = self.request.mode or self.settings.run.mode
+        bare = self.request.issue.source in ("audit", "sarif")
+        return asked or (Mode.AUTO_FIX_SAFE if bare else Mode.AUTO_SOLVE_FULL).value
+
+    @property
+    def model(self) -> str:
+        """The executor's model."""
+        return self.request.model or self.settings.run.model
+
+    @property
+    def base_url(self) -> str | None:
+        """Where an OpenAI-compatible server listens."""
+        return self.request.base_url or self.settings.run.base_url
+
+    @property
+    def solver_model(self) -> str:
+        """The pinned judge; the executor's model only where nothing else is configured (SPEC A2)."""
+        return self.request.solver_model or self.settings.solver.model or self.model
+
+    @property
+    def overrides(self) -> Overrides:
+        """Ceilings that the user set."""
+        asked, run = self.request, self.settings.run
+        return Overrides(
+            max_iterations=asked.max_iterations or run.max_iterations,
+            time_s=asked.time_s or run.time_limit_s,
+            max_files=run.max_files,
+            tokens=asked.tokens or run.budget_tokens,
+            cost_usd=asked.cost_usd or run.budget_usd,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the face that calls brings along."""
+
+    clock: Clock
+    ids: Ids
+    person: Person
+    progress: Progress
+    environ: Mapping[str, str]
+    """The caller's environment: keys for hosted models, VIRTUAL_ENV; secrets in it are redacted everywhere."""
+    python: Path
+    """The interpreter that runs Surefoot; its tools audit."""
+    python_home: tuple[Path, ...]
+    """What that interpreter needs to read: its environment's root and its base installation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run stands."""
+
+    summary: Summary
+    report: str
+    status: RunStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What is opened before anything is written, so that what fails here changes nothing."""
+
+    model: Model
+    judge: Model
+    processes: Processes
+    plan: SuitePlan
+    suite: PytestSuite
+    auditors: tuple[Auditor, ...]
+    baseline: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A run in this process."""
+
+    project: Project
+    run_id: RunId
+    frozen: Frozen
+    parts: Parts
+    journal: Journal
+    around: Surroundings
+
+
+def start(project: Project, request: Request, around: Surroundings) -> Outcome:
+    """Open a run and drive it to its first stop.
+
+    Raises:
+        LockedError: The repository is locked.
+        SurefootError: Something is missing; nothing was changed.
+    """
+    locked = project.lock.reason()
+    if locked is not None:
+        raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
+    frozen = Frozen(settings=project.settings, request=request)
+    with scratch_folder(project) as scratch:
+        parts = _parts(project, frozen, around, scratch)
+        project.prepare()
+        run_id = around.ids.run_id(around.clock.now())
+        with open_ledger(project, run_id, around) as ledger:
+            journal = Journal(ledger, around.clock)
+            journal.record(_opened(project, frozen, journal))
+            if project.untrusted:
+                told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
+                journal.record(PolicyWarning(rule="untrusted-settings", what=told))
+            with open_workspace(
+                project.repository, run_id, home=project.home, carry=parts.plan.carry
+            ) as workspace:
+                session = Session(
+                    project=project,
+                    run_id=run_id,
+                    frozen=frozen,
+                    parts=parts,
+                    journal=journal,
+                    around=around,
+                )
+                return _drive(session, workspace)
+
+
+def resume(
+    project: Project, run_id: RunId, around: Surroundings, larger: Request | None = None
+) -> Outcome:
+    """Take up a run that was paused, cancelled, out of budget, or killed; `larger` may raise its ceilings.
+
+    Raises:
+        UsageError: The run has ended for good.
+    """
+    locked = project.lock.reason()
+    if locked is not None:
+        raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
+    with open_ledger(project, run_id, around) as ledger:
+        journal = Journal(ledger, around.clock)
+        opened, status = journal.state.opened, journal.state.status
+        if opened is None:
+            raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
+        if status is not None and status not in RESUMABLE:
+            raise UsageError(f"run {run_id} ended as {status}; only an unfinished run is resumed")
+        frozen = _with_larger(decode(Frozen, journal.get(opened.settings)), larger)
+        with scratch_folder(project) as scratch:
+            parts = _parts(project, frozen, around, scratch)
+            project.prepare()
+            turn = journal.state.turn
+            journal.record(RunResumed(interrupted_turn=turn.turn_id if turn else None))
+            with reopen_workspace(
+                project.repository,
+                run_id,
+                home=project.home,
+                carry=parts.plan.carry,
+                head=journal.state.head_commit or opened.base,
+            ) as workspace:
+                session = Session(
+                    project=project,
+                    run_id=run_id,
+                    frozen=frozen,
+                    parts=parts,
+                    journal=journal,
+                    around=around,
+                )
+                return _drive(session, workspace)
+
+
+def read_story_of(project: Project, run_id: RunId) -> Story:
+    """A run's story, from its ledger alone."""
+    return read_story(run_id, tuple(read_events(project.ledger_file(run_id))))
+
+
+def look_up(project: Project, run_id: RunId) -> tuple[Story, Diff | None]:
+    """A run's story and its diff, from the ledger and the repository alone."""
+    story = read_story_of(project, run_id)
+    return story, run_diff(project, story)
+
+
+def run_diff(project: Project, story: Story) -> Diff | None:
+    """What the run changed in all; None when its commits are gone (rejected)."""
+    opened, tree = story.state.opened, story.state.head_tree
+    if opened is None or tree is None:
+        return None
+    with scratch_folder(project) as scratch:
+        return tree_diff(project.repository, opened.base_tree, tree, scratch)
+
+
+def outcome(project: Project, run_id: RunId) -> Outcome:
+    """How a run stands, read anew."""
+    story, diff = look_up(project, run_id)
+    report = render_report(story, diff)
+    folder = project.runs / run_id
+    summary = summarise_run(story, diff.paths if diff else (), str(folder / "report.md"))
+    return Outcome(summary=summary, report=report, status=RunStatus(summary["status"]))
+
+
+def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) -> Audit:
+    """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository."""
+    with scratch_folder(project) as scratch:
+        frozen = Frozen(
+            settings=project.settings,
+            request=Request(issue=Issue(source="audit"), unsandboxed=unsandboxed),
+        )
+        processes = open_processes(unsandboxed=unsandboxed, scratch=scratch)
+        plan, suite = _suite(project, frozen.settings, processes, around, scratch)
+        auditors = _auditors(project, frozen, processes, plan, suite, around)
+        tree = project.repository.tree
+        with tree_checkout(project.repository, tree, scratch) as root:
+            return run_audit(auditors, root, baseline=read_baseline(project.root / BASELINE_NAME))
+
+
+def checked_again(
+    project: Project, story: Story, around: Surroundings, journal: Journal, tree: TreeId
+) -> str | None:
+    """Hold a tree that is not the run's own (replayed, or edited by a hook) against the present tip.
+
+    The tip's tests that pass must pass on it, and so must the tests that the run was about. Returns the refusal.
+    """
+    frozen = decode(Frozen, journal.get(_opened_of(story).settings))
+    with scratch_folder(project) as scratch:
+        processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+        _, suite = _suite(project, frozen.settings, processes, around, scratch)
+        with tree_checkout(project.repository, project.repository.tree, scratch) as root:
+            before = suite.run(root)
+        with tree_checkout(project.repository, tree, scratch) as root:
+            after = suite.run(root)
+    event = journal.record_tests(tree, "accept", after)
+    proof = evidence.base_tests(before, after, (), (event,))
+    targets = {t for unit in story.state.units.values() for t in unit.unit.failing}
+    lost = sorted(targets - set(after.passing))
+    if lost:
+        return f"{lost[0]} does not pass there"
+    return None if proof.passed else proof.after
+
+
+def _opened_of(story: Story) -> RunOpened:
+    if story.state.opened is None:
+        raise UsageError(f"run {story.run_id} has no beginning in its ledger")
+    return story.state.opened
+
+
+# --- wiring --------------------------------------------------------------------------------------
+
+
+def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path) -> Parts:
+    key = around.environ.get("OPENAI_API_KEY")
+    cache = project.places.cache
+    model = open_model(frozen.model, base_url=frozen.base_url, api_key=key, cache=cache)
+    judge = model
+    if frozen.solver_model != frozen.model:
+        judge = open_model(frozen.solver_model, base_url=frozen.base_url, api_key=key, cache=cache)
+    processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+    plan, suite = _suite(project, frozen.settings, processes, around, scratch)
+    return Parts(
+        model=model,
+        judge=judge,
+        processes=processes,
+        plan=plan,
+        suite=suite,
+        auditors=_auditors(project, frozen, processes, plan, suite, around),
+        baseline=read_baseline(project.root / BASELINE_NAME),
+    )
+
+
+def _suite(
+    project: Project,
+    settings: Settings,
+    processes: Processes,
+    around: Surroundings,
+    scratch: Path,
+) -> tuple[SuitePlan, PytestSuite]:
+    test = settings.test
+    plan = detect(project.root, python=test.python, command=test.command, environ=around.environ)
+    limits = Limits(wall_s=test.timeout_s, memory_bytes=test.memory_mb * 1024**2)
+    suite = PytestSuite(plan, processes, original=project.root, scratch=scratch, limits=limits)
+    return plan, suite
+
+
+def _auditors(
+    project: Project,
+    frozen: Frozen,
+    processes: Processes,
+    plan: SuitePlan,
+    suite: PytestSuite,
+    around: Surroundings,
+) -> tuple[Auditor, ...]:
+    settings = frozen.settings.audit
+    toolchain = _toolchain(around, settings.timeout_s)
+    bare = frozen.request.issue.source in ("audit", "sarif")
+    extra = tuple(
+        CommandAuditor(
+            processes, name=c.name, argv=c.argv, limits=Limits(wall_s=settings.timeout_s)
+        )
+        for c in settings.commands
+    )
+    everyone = default_auditors(
+        processes,
+        toolchain,
+        project.root,
+        suite=suite if bare else None,
+        project_python=plan.python,
+        extra=extra,
+    )
+    wanted = settings.tools or (None if bare else _AUDIT_OF_ISSUES)
+    return everyone if wanted is None else tuple(a for a in everyone if a.tool in wanted)
+
+
+def _toolchain(around: Surroundings, timeout_s: float) -> Toolchain:
+    return Toolchain(
+        python=around.python, reads=around.python_home, limits=Limits(wall_s=timeout_s)
+    )
+
+
+def _drive(session: Session, workspace: GitWorkspace) -> Outcome:
+    project, frozen, parts = session.project, session.frozen, session.parts
+    journal, around = session.journal, session.around
+    level = parts.processes.level
+    journal.record(SandboxEnforced(level=level, detail=""))
+    policy = _policy(project, frozen)
+    ceilings = policy.resolve().ceilings
+    prover = Prover(
+        journal=journal,
+        workspace=workspace,
+        suite=parts.suite,
+        audit=lambda root: run_audit(parts.auditors, root, baseline=parts.baseline),
+    )
+    turn = TurnPorts(
+        journal=journal,
+        workspace=workspace,
+        prover=prover,
+        executors={
+            "repair": RepairExecutor(parts.suite, _repair_limits(frozen.settings)),
+            "fixer": FixerExecutor(
+                parts.processes,
+                parts.auditors,
+                toolchain=_toolchain(around, frozen.settings.audit.timeout_s),
+            ),
+        },
+        solver=RuleSolver(parts.judge.name),
+        solver_asker=MeteredModel(parts.judge, journal, ceilings),
+        gates=default_gates(),
+        policy=policy,
+        clock=around.clock,
+        sandbox=level,
+        unsandboxed_allowed=frozen.request.unsandboxed,
+    )
+    ports = RunPorts(
+        turn=turn,
+        planner=RulePlanner(),
+        reviewers=(RuleReviewer((("runner-touched", _touches_runner),)),),
+        person=around.person,
+        askers=(MeteredModel(parts.model, journal, ceilings),),
+    )
+    status = Run(ports).run()
+    return _finish(session, status, prover)
+
+
+def _touches_runner(path: str, before: str | None, after: str | None) -> Sequence[str]:
+    return suspicious(before, after) if after is not None and path.endswith(".py") else ()
+
+
+def _finish(session: Session, status: RunStatus, prover: Prover) -> Outcome:
+    """Write report, summary and findings; a run that has ended for good gives its worktree back."""
+    project, run_id, journal = session.project, session.run_id, session.journal
+    result = outcome(project, run_id)
+    folder = project.runs / run_id
+    (folder / "report.md").write_text(result.report)
+    (folder / "summary.json").write_bytes(encode(result.summary) + b"\n")
+    head = journal.state.head_tree
+    if head is not None and head in journal.state.audits:
+        (folder / "findings.sarif").write_bytes(write_sarif(prover.findings(head)))
+    if status not in RESUMABLE:
+        remove_worktree(project.repository, run_id, home=project.home)
+    return result
+
+
+def _policy(project: Project, frozen: Frozen) -> RulePolicy:
+    return RulePolicy(
+        mode=frozen.mode,
+        flags=frozen.settings.risk.model_dump(),
+        overrides=frozen.overrides,
+        lock=project.lock,
+    )
+
+
+def _repair_limits(settings: Settings) -> RepairLimits:
+    limits = RepairLimits()
+    own = settings.repair
+    if own.max_candidates is not None:
+        limits = replace(limits, candidates=own.max_candidates)
+    if own.max_samples is not None:
+        limits = replace(limits, samples=own.max_samples)
+    return limits
+
+
+def _opened(project: Project, frozen: Frozen, journal: Journal) -> RunOpened:
+    repository = project.repository
+    return RunOpened(
+        issue=frozen.request.issue,
+        mode=frozen.mode,
+        model=frozen.model,
+        repo=str(project.root),
+        branch=repository.branch,
+        base=repository.head,
+        base_tree=TreeId(repository.tree),
+        settings=journal.put(encode(frozen)),
+        seed=frozen.request.seed if frozen.request.seed is not None else frozen.settings.run.seed,
+        version=__version__,
+    )
+
+
+def _with_larger(frozen: Frozen, larger: Request | None) -> Frozen:
+    if larger is None:
+        return frozen
+    names = ("max_iterations", "time_s", "cost_usd", "tokens")
+    changes = {n: getattr(larger, n) for n in names if getattr(larger, n) is not None}
+    return replace(frozen, request=replace(frozen.request, **changes))
+
+
+@contextmanager
+def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterator[FileLedger]:
+    """A run's ledger, taken for this process; secrets of the environment never reach it."""
+    secrets = [v for k, v in around.environ.items() if _is_secret_name(k)]
+    ledger = FileLedger.open(
+        project.ledger_file(run_id),
+        blobs=project.blobs,
+        trace_id=run_id,
+        clock=around.clock,
+        redact=Redactor(secrets),
+        progress=around.progress,
+    )
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _is_secret_name(name: str) -> bool:
+    return name.upper().endswith(("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"))
+
+
+@contextmanager
+def scratch_folder(project: Project) -> Iterator[Path]:
+    """A folder for short-lived files, outside the checkout, gone afterwards."""
+    with ExitStack() as stack:
+        place = project.places.state / "scratch"
+        place.mkdir(parents=True, exist_ok=True)
+        yield Path(stack.enter_context(tempfile.TemporaryDirectory(dir=place, prefix="run-")))

@@ -1,0 +1,107 @@
+"""What `surefoot doctor` looks at: each check says what is there and, where it fails, how to mend it."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.app import Surroundings
+from surefoot.errors import SurefootError
+from surefoot.gitops import check_git
+from surefoot.models import known_models
+from surefoot.project import Places, open_project
+from surefoot.sandbox import conformance, open_processes
+from surefoot.suite import detect
+from surefoot.values import SandboxLevel
+
+_DISK_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that a run needs."""
+
+    name: str
+    ok: bool
+    detail: str
+    mend: str = ""
+
+
+def examine(repo: Path, places: Places, around: Surroundings) -> tuple[Check, ...]:
+    """All checks, in the order in which a run would need them."""
+    bodies: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
+        ("git", lambda: _git(around)),
+        ("sandbox", lambda: _sandbox(places)),
+        ("model", lambda: _model(places)),
+        ("disk", lambda: _disk(places)),
+        ("repository", lambda: _repository(repo, places, around)),
+    )
+    found: list[Check] = []
+    for name, body in bodies:
+        try:
+            found += body()
+        except SurefootError as error:
+            found.append(Check(name=name, ok=False, detail=str(error)))
+    return tuple(found)
+
+
+def _git(around: Surroundings) -> Iterator[Check]:
+    yield Check(name="git", ok=True, detail=check_git(around.environ))
+
+
+def _sandbox(places: Places) -> Iterator[Check]:
+    places.state.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=places.state, prefix="doctor-") as folder:
+        scratch = Path(folder)
+        processes = open_processes(scratch=scratch)
+        results = conformance(processes, scratch)
+        open_ones = [r for r in results if not r.refused]
+        level = processes.level
+        yield Check(
+            name="sandbox",
+            ok=not open_ones and level is not SandboxLevel.NONE,
+            detail=f"{level}: {len(results) - len(open_ones)} of {len(results)} escapes refused",
+            mend="; ".join(f"{r.name}: {r.detail}" for r in open_ones),
+        )
+
+
+def _model(places: Places) -> Iterator[Check]:
+    for model in known_models(places.cache):
+        yield Check(name="model", ok=model.ready, detail=f"{model.spec}: {model.detail}")
+
+
+def _disk(places: Places) -> Iterator[Check]:
+    free = shutil.disk_usage(places.state.parent if not places.state.exists() else places.state)
+    yield Check(
+        name="disk",
+        ok=free.free >= _DISK_BYTES,
+        detail=f"{free.free / 1024**3:.0f} GiB free for worktrees in {places.state}",
+        mend="free some space, or set SUREFOOT_HOME to a larger disk",
+    )
+
+
+def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]:
+    project = open_project(repo, places)
+    yield Check(
+        name="repository",
+        ok=True,
+        detail=f"{project.root} on {project.repository.branch}"
+        + (" (uncommitted changes stay out of the work)" if project.repository.dirty else ""),
+    )
+    yield Check(
+        name="settings",
+        ok=not project.untrusted,
+        detail="surefoot.toml is read" if project.settings_hash else "no surefoot.toml; defaults",
+        mend=f"{', '.join(project.untrusted)} have no effect until `surefoot trust`",
+    )
+    locked = project.lock.reason()
+    yield Check(
+        name="lock",
+        ok=locked is None,
+        detail=f"locked: {locked}" if locked else "not locked",
+        mend="`surefoot unlock`",
+    )
+    test = project.settings.test
+    plan = detect(project.root, python=test.python, command=test.command, environ=around.environ)
+    yield Check(name="tests", ok=True, detail=f"{' '.join(plan.command)} with {plan.python}")

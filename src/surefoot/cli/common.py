@@ -1,0 +1,98 @@
+"""What every command shares: places, the error boundary, and how things are printed."""
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ParamSpec
+
+import typer
+
+from surefoot.errors import LockedError, SettingsError, SurefootError, UsageError
+
+if TYPE_CHECKING:
+    from surefoot.app import Surroundings
+    from surefoot.kernel.ports import Person, Progress
+    from surefoot.project import Places, Project
+
+P = ParamSpec("P")
+NO = 10
+"""Exit code of a command whose answer is no."""
+
+RepoOption = Annotated[
+    Path, typer.Option("--repo", help="A path inside the git repository.", show_default="here")
+]
+RunArgument = Annotated[
+    str | None, typer.Argument(help="A run's id, or a unique end of it; the last run if left out.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, last.")]
+
+
+def command(body: Callable[P, None]) -> Callable[P, None]:
+    """Give a command the error boundary: one sentence with the mend, and the exit code of the vocabulary."""
+
+    @functools.wraps(body)
+    def bounded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            body(*args, **kwargs)
+        except SurefootError as error:
+            typer.echo(f"surefoot: {error}", err=True)
+            raise typer.Exit(_exit_code(error)) from None
+        except BrokenPipeError:
+            # The reader of our output went away (`surefoot events | head`): that is its right.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+
+    return bounded
+
+
+def _exit_code(error: SurefootError) -> int:
+    if isinstance(error, UsageError | SettingsError):
+        return 2 if isinstance(error, UsageError) else 1
+    return NO if isinstance(error, LockedError) else 1
+
+
+def places() -> "Places":
+    """Where state and model live for this user; `SUREFOOT_HOME` puts both into one folder."""
+    import platformdirs  # imported where used, so that --help stays instant
+
+    from surefoot.project import Places
+
+    home = os.environ.get("SUREFOOT_HOME")
+    if home:
+        return Places(state=Path(home) / "state", cache=Path(home) / "cache")
+    return Places(
+        state=platformdirs.user_state_path("surefoot"),
+        cache=platformdirs.user_cache_path("surefoot"),
+    )
+
+
+def open_here(repo: Path) -> "Project":
+    """The project that a path lies in."""
+    from surefoot.project import open_project
+
+    return open_project(repo, places())
+
+
+def surroundings(person: "Person", progress: "Progress") -> "Surroundings":
+    """The real clock, ids and environment."""
+    from surefoot.app import Surroundings
+    from surefoot.system import RandomIds, SystemClock
+
+    return Surroundings(
+        clock=SystemClock(),
+        ids=RandomIds(),
+        person=person,
+        progress=progress,
+        environ=dict(os.environ),
+        python=Path(sys.executable),
+        python_home=tuple({Path(sys.prefix), Path(sys.base_prefix)}),
+    )
+
+
+def print_json(value: object) -> None:
+    """One JSON object on one line, the last of standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()

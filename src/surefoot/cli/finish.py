@@ -1,0 +1,88 @@
+"""`resume`, `accept`, `reject`, `gc`: what follows a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.cli.common import JsonOption, RepoOption, RunArgument, command, open_here
+from surefoot.cli.solve import (
+    IterationsOption,
+    TimeOption,
+    TokensOption,
+    UsdOption,
+    finish,
+    watched,
+)
+from surefoot.values import Issue
+
+
+@command
+def resume(
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+    max_iterations: IterationsOption = None,
+    time_limit: TimeOption = None,
+    budget_usd: UsdOption = None,
+    budget_tokens: TokensOption = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept if complete.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Go on with a run that was interrupted, killed, paused, or ran out of budget."""
+    project = open_here(repo)
+    from surefoot.app import Request
+    from surefoot.app import resume as take_up
+
+    larger = Request(
+        issue=Issue(source="audit"),
+        max_iterations=max_iterations,
+        time_s=time_limit,
+        cost_usd=budget_usd,
+        tokens=budget_tokens,
+    )
+    around, view = watched(quiet=quiet or json, asks=not json)
+    result = take_up(project, project.find_run(run), around, larger)
+    view.close()
+    finish(project, result, around, accept=accept, json=json, quiet=quiet)
+
+
+@command
+def accept(run: RunArgument = None, repo: RepoOption = Path()) -> None:
+    """Put a complete run's work onto your branch as one commit, with your identity and hooks."""
+    project = open_here(repo)
+    from surefoot.handover import accept as take_over
+
+    around, view = watched(quiet=True, asks=False)
+    view.close()
+    commit = take_over(project, project.find_run(run), around)
+    typer.echo(f"accepted as {commit}")
+
+
+@command
+def reject(
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+    why: Annotated[str, typer.Option(help="Kept in the ledger.")] = "",
+) -> None:
+    """Remove a run's branch, worktree and commits; only the ledger remembers it."""
+    project = open_here(repo)
+    from surefoot.handover import reject as throw_away
+
+    run_id = project.find_run(run)
+    around, view = watched(quiet=True, asks=False)
+    view.close()
+    throw_away(project, run_id, around, why)
+    typer.echo(f"rejected {run_id}")
+
+
+@command
+def gc(repo: RepoOption = Path()) -> None:
+    """Remove what killed and finished runs left behind: worktrees, locks, scratch folders."""
+    project = open_here(repo)
+    from surefoot.handover import collect
+
+    around, view = watched(quiet=True, asks=False)
+    view.close()
+    for line in collect(project, around):
+        typer.echo(line)

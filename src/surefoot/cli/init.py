@@ -1,0 +1,51 @@
+"""`surefoot init`: look at a repository and write down what a run will need."""
+
+import os
+from pathlib import Path
+
+import typer
+
+from surefoot.cli.common import RepoOption, command, places
+from surefoot.errors import UsageError
+
+_TEMPLATE = """\
+# Settings of Surefoot for this repository; every key is optional. `surefoot doctor` checks them.
+
+[run]
+model = "{model}"
+# mode = "auto_solve_full"    # report_only, auto_fix_safe or auto_solve_full
+# time_limit_s = 3600
+# max_iterations = 8
+
+[test]
+python = "{python}"
+# timeout_s = 300
+
+[risk]                         # all off; turning one on takes effect after `surefoot trust`
+# allow_test_changes = false
+# allow_ci_changes = false
+# allow_dependency_upgrades = false
+"""
+
+
+@command
+def init(repo: RepoOption = Path()) -> None:
+    """Detect tests, languages and model, and write surefoot.toml."""
+    from surefoot.gitops import Repository
+    from surefoot.models import known_models
+    from surefoot.settings import FILE_NAME
+    from surefoot.suite import detect
+
+    root = Repository.discover(repo).root
+    path = root / FILE_NAME
+    if path.exists():
+        raise UsageError(f"{path} exists already; edit it, or remove it first")
+    plan = detect(root, python=None, command=None, environ=os.environ)
+    ready = [m.spec for m in known_models(places().cache) if m.ready]
+    python = plan.python
+    shown = python.relative_to(root) if python.is_relative_to(root) else python
+    path.write_text(_TEMPLATE.format(model=(ready or ["embedded"])[0], python=shown))
+    typer.echo(f"tests:     {' '.join(plan.command)} ({plan.runner})")
+    typer.echo(f"languages: {', '.join(plan.languages) or 'none found'}")
+    typer.echo(f"model:     {ready[0] if ready else 'none is ready; run `surefoot models pull`'}")
+    typer.echo(f"wrote {path}")

@@ -1,0 +1,117 @@
+"""`show`, `explain`, `events`, `verify`, `diff`: reading a run; nothing here writes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.cli.common import (
+    NO,
+    JsonOption,
+    RepoOption,
+    RunArgument,
+    command,
+    open_here,
+    print_json,
+)
+from surefoot.codec import encode
+
+
+@command
+def show(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
+    """Show a run's report."""
+    project = open_here(repo)
+    from surefoot.app import outcome
+
+    result = outcome(project, project.find_run(run))
+    if json:
+        print_json(result.summary)
+    else:
+        typer.echo(result.report)
+
+
+@command
+def explain(run: RunArgument = None, repo: RepoOption = Path()) -> None:
+    """Tell how a run went: every step with its reason and the event that caused it."""
+    project = open_here(repo)
+    from surefoot.explain import tell
+    from surefoot.ledger import read_events
+
+    for line in tell(tuple(read_events(project.ledger_file(project.find_run(run))))):
+        typer.echo(line)
+
+
+@command
+def diff(run: RunArgument = None, repo: RepoOption = Path()) -> None:
+    """Print what a run changed, as a patch."""
+    project = open_here(repo)
+    from surefoot.app import look_up
+
+    _, changed = look_up(project, project.find_run(run))
+    typer.echo(changed.patch if changed else "", nl=False)
+
+
+@command
+def events(
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+    turn: Annotated[str | None, typer.Option(help="Only of this turn.")] = None,
+    event_class: Annotated[str | None, typer.Option("--class", help="Only of this class.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Only of this type.")] = None,
+    cause: Annotated[str | None, typer.Option(help="Only what this event caused.")] = None,
+    all_runs: Annotated[bool, typer.Option("--all", help="Of every run.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the oldest first.")] = 1000,
+    json: JsonOption = False,
+) -> None:
+    """Query the ledger by run, turn, class, type and cause."""
+    project = open_here(repo)
+    from surefoot.inspection import query
+
+    trace = None if all_runs else project.find_run(run)
+    found = query(
+        project,
+        trace=trace,
+        turn=turn,
+        event_class=event_class,
+        kind=kind,
+        cause=cause,
+        limit=limit,
+    )
+    for recorded in found:
+        if json:
+            typer.echo(encode(recorded).decode())
+        else:
+            told = f"{recorded.event.event_class}/{recorded.event.kind}"
+            typer.echo(
+                f"{recorded.event_id} {recorded.time:%H:%M:%S} {told} <- {recorded.caused_by}"
+            )
+
+
+@command
+def verify(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
+    """Check a run's hash chain, its tree ids in git, and that its state folds to what was recorded."""
+    project = open_here(repo)
+    from surefoot.inspection import verify_run
+
+    run_id = project.find_run(run)
+    verdict = verify_run(project, run_id)
+    if json:
+        print_json(
+            {
+                "run_id": run_id,
+                "ok": verdict.fault is None,
+                "fault": verdict.fault,
+                "events": verdict.events,
+                "trees": verdict.trees,
+                "blobs": verdict.blobs,
+            }
+        )
+    elif verdict.fault is None:
+        typer.echo(
+            f"{run_id}: {verdict.events} events, {verdict.trees} trees and {verdict.blobs} blobs "
+            "are as recorded"
+        )
+    else:
+        typer.echo(f"{run_id}: {verdict.fault}", err=True)
+    if verdict.fault is not None:
+        raise typer.Exit(NO)

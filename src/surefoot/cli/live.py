@@ -1,0 +1,179 @@
+"""What a person sees while a run goes on, and how they are asked."""
+
+import getpass
+import sys
+import time
+from collections.abc import Callable
+from functools import singledispatchmethod
+from typing import TextIO
+
+from surefoot.events import (
+    AuditorFinished,
+    BudgetPressure,
+    CandidateTried,
+    CheckpointWritten,
+    FactLearned,
+    ModelAsked,
+    PhaseChanged,
+    PolicyResolved,
+    PolicyWarning,
+    Recorded,
+    RunOpened,
+    SandboxEnforced,
+    TestsRan,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.kernel.ports import Answer
+
+_REDRAW_S = 0.1
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def seen(self, recorded: Recorded) -> None:
+        """Ignore it."""
+
+
+class LiveView:
+    """One line a step, and, on a terminal, a line that moves: phase, unit, tests, tries, budget, time."""
+
+    def __init__(self, out: TextIO, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._out = out
+        self._now = now
+        self._began = now()
+        self._drawn = 0.0
+        self._moving = out.isatty()
+        self._phase = "starting"
+        self._unit = ""
+        self._model = ""
+        self._tests = ""
+        self._tried = 0
+        self._asked = 0
+        self._time_s = 0.0
+        self._tokens: int | None = None
+
+    def seen(self, recorded: Recorded) -> None:
+        """Show one event, if it is one to show."""
+        self._show(recorded.event)
+        if self._moving and self._now() - self._drawn >= _REDRAW_S:
+            self._drawn = self._now()
+            self._out.write(f"\r\x1b[K{self._status()}")
+            self._out.flush()
+
+    def _say(self, text: str) -> None:
+        clear = "\r\x1b[K" if self._moving else ""
+        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {text}\n")
+        self._out.flush()
+
+    def _status(self) -> str:
+        used = self._now() - self._began
+        left = f"{max(self._time_s - used, 0):.0f}s left" if self._time_s else ""
+        parts = [self._phase, self._unit, self._model, self._tests]
+        if self._tried:
+            parts.append(f"{self._tried} tried")
+        if self._asked:
+            parts.append(f"{self._asked} model calls")
+        return f"{used:7.1f}s  " + " | ".join(p for p in [*parts, left] if p)[:110]
+
+    @singledispatchmethod
+    def _show(self, event: object) -> None:
+        """Most events are for the ledger only."""
+
+    @_show.register
+    def _(self, event: RunOpened) -> None:
+        self._model = event.model
+        self._say(f"{event.issue.title}")
+        self._say(f"mode {event.mode}, model {event.model}, base {event.base[:10]}")
+
+    @_show.register
+    def _(self, event: SandboxEnforced) -> None:
+        self._say(f"sandbox: {event.level}")
+
+    @_show.register
+    def _(self, event: PolicyWarning) -> None:
+        self._say(f"warning: {event.what}")
+
+    @_show.register
+    def _(self, event: PolicyResolved) -> None:
+        self._time_s = event.time_s
+        self._tokens = event.tokens
+
+    @_show.register
+    def _(self, event: PhaseChanged) -> None:
+        self._phase = event.after
+        if event.before != event.after:
+            self._say(f"{event.before} -> {event.after}: {event.reason}"[:220])
+
+    @_show.register
+    def _(self, event: TurnStarted) -> None:
+        self._unit = f"{event.unit_id} turn {event.number}"
+        self._tried = 0
+        self._say(f"turn {event.number} on {event.unit_id}")
+
+    @_show.register
+    def _(self, event: TestsRan) -> None:
+        self._tests = f"{event.passed} pass, {event.failed} fail"
+        self._say(f"tests ({event.purpose}): {self._tests} of {event.collected} [{event.state}]")
+
+    @_show.register
+    def _(self, event: AuditorFinished) -> None:
+        self._say(
+            f"{event.result.tool}: {len(event.result.findings)} findings [{event.result.state}]"
+        )
+
+    @_show.register
+    def _(self, event: ModelAsked) -> None:
+        self._asked += 1
+        self._model = event.model
+
+    @_show.register
+    def _(self, event: CandidateTried) -> None:
+        self._tried += 1
+        if event.passed:
+            self._say(f"candidate by {event.generator} passes what failed ({self._tried} tried)")
+
+    @_show.register
+    def _(self, event: FactLearned) -> None:
+        if event.topic != "flaky-checked":
+            self._say(f"{event.topic}: {event.text}"[:220])
+
+    @_show.register
+    def _(self, event: CheckpointWritten) -> None:
+        word = event.checkpoint
+        self._say(f"solver: {word.classification} ({word.decided_by}): {word.summary}"[:220])
+
+    @_show.register
+    def _(self, event: TurnClosed) -> None:
+        self._say(f"turn {event.number} ended as {event.ended_as} ({event.outcome})")
+
+    @_show.register
+    def _(self, event: BudgetPressure) -> None:
+        self._say(f"budget: {event.share:.0%} of a ceiling used")
+
+    def close(self) -> None:
+        """Leave the terminal clean."""
+        if self._moving:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
+
+
+class Terminal:
+    """A person at the terminal; only a plain yes approves."""
+
+    def ask(self, question: str, why: str) -> Answer:
+        """Ask on standard error, read one line."""
+        sys.stderr.write(f"\n{question}\n({why}) Approve? [y/N] ")
+        sys.stderr.flush()
+        text = sys.stdin.readline().strip()
+        return Answer(approved=text.lower() in ("y", "yes"), text=text, who=getpass.getuser())
+
+
+class Nobody:
+    """No person is there: every answer is a no."""
+
+    def ask(self, question: str, why: str) -> Answer:
+        """Decline."""
+        del question, why
+        return Answer(approved=False, text="", who="nobody")

@@ -1,0 +1,42 @@
+"""`lock`, `unlock`, `trust`: a person's word, kept in the repository's own ledger."""
+
+import getpass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.cli.common import RepoOption, command, open_here
+
+
+@command
+def lock(
+    why: Annotated[str, typer.Option("--why", help="What everyone is told who tries.")],
+    repo: RepoOption = Path(),
+) -> None:
+    """Stop every run of this repository, and refuse new ones."""
+    project = open_here(repo)
+    from surefoot.handover import set_lock
+
+    set_lock(project, why, getpass.getuser())
+    typer.echo(f"locked: {why}")
+
+
+@command
+def unlock(repo: RepoOption = Path()) -> None:
+    """Let runs go on again."""
+    project = open_here(repo)
+    from surefoot.handover import clear_lock
+
+    was = clear_lock(project, getpass.getuser())
+    typer.echo("unlocked" if was else "it was not locked")
+
+
+@command
+def trust(repo: RepoOption = Path()) -> None:
+    """Let the present content of surefoot.toml widen power (risk flags, base URL, commands)."""
+    project = open_here(repo)
+    from surefoot.handover import give_trust
+
+    keys = give_trust(project, getpass.getuser())
+    typer.echo(f"trusted: {', '.join(keys) or 'nothing in it widens power'}")

@@ -1,0 +1,57 @@
+"""Collects the commands. What a command needs is imported when it runs, so that `--help` is instant."""
+
+from typing import Annotated
+
+import typer
+
+from surefoot import __version__
+from surefoot.cli import audit, doctor, finish, init, inspect, lock, models, patient, solve
+
+app = typer.Typer(
+    name="surefoot",
+    help="An autonomous software engineer that never takes a step it cannot prove.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(show: bool) -> None:  # noqa: FBT001  # Typer's callback signature
+    if show:
+        typer.echo(f"surefoot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """An autonomous software engineer that never takes a step it cannot prove."""
+
+
+app.command("init")(init.init)
+app.command("solve")(solve.solve)
+app.command("resume")(finish.resume)
+app.command("show")(inspect.show)
+app.command("explain")(inspect.explain)
+app.command("events")(inspect.events)
+app.command("verify")(inspect.verify)
+app.command("diff")(inspect.diff)
+app.command("accept")(finish.accept)
+app.command("reject")(finish.reject)
+app.command("gc")(finish.gc)
+app.command("audit")(audit.audit)
+app.command("lock")(lock.lock)
+app.command("unlock")(lock.unlock)
+app.command("trust")(lock.trust)
+app.add_typer(models.app, name="models")
+app.command("doctor")(doctor.doctor)
+app.command("patient")(patient.patient)
+
+
+def main() -> None:
+    """The console script."""
+    app()

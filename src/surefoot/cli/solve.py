@@ -1,0 +1,186 @@
+"""`surefoot solve`: the main job."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefoot.cli.common import (
+    JsonOption,
+    RepoOption,
+    command,
+    open_here,
+    print_json,
+    surroundings,
+)
+from surefoot.errors import UsageError
+from surefoot.values import EXIT_CODES, Issue, RunStatus
+
+if TYPE_CHECKING:
+    from surefoot.app import Outcome, Surroundings
+    from surefoot.cli.live import LiveView
+    from surefoot.project import Project
+
+_MOST_ISSUE_BYTES = 1_000_000
+_LONGEST_NAME = 255
+
+TimeOption = Annotated[
+    float | None, typer.Option("--time-limit", min=1, help="Seconds of active time.")
+]
+IterationsOption = Annotated[int | None, typer.Option("--max-iterations", min=1, help="Turns.")]
+UsdOption = Annotated[float | None, typer.Option("--budget-usd", min=0.0, help="Money ceiling.")]
+TokensOption = Annotated[
+    int | None, typer.Option("--budget-tokens", min=1, help="Prompt and answer tokens in all.")
+]
+
+
+@command
+def solve(
+    issue: Annotated[
+        str | None, typer.Argument(help="A file, text, or - for standard input; nothing: audit.")
+    ] = None,
+    test: Annotated[
+        list[str] | None, typer.Option("--test", help="A failing test id; may be repeated.")
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option("--sarif", help="Findings to mend, as SARIF 2.1.0.")
+    ] = None,
+    repo: RepoOption = Path(),
+    mode: Annotated[
+        str | None, typer.Option(help="report_only, auto_fix_safe or auto_solve_full.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="embedded, openai/NAME or scripted:FILE.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Of an OpenAI-compatible server, for openai/NAME.")
+    ] = None,
+    solver_model: Annotated[str | None, typer.Option(help="The model that judges turns.")] = None,
+    max_iterations: IterationsOption = None,
+    time_limit: TimeOption = None,
+    budget_usd: UsdOption = None,
+    budget_tokens: TokensOption = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same choices.")] = None,
+    unsandboxed: Annotated[
+        bool, typer.Option("--unsandboxed", help="Run commands without a sandbox if none works.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Accept the result if the run is complete.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Solve an issue, a failing test, findings, or whatever an audit finds."""
+    given = read_issue(issue, test or [], sarif)
+    project = open_here(repo)
+    from surefoot.app import Request, start  # heavy; see cli.main
+
+    request = Request(
+        issue=given,
+        mode=mode,
+        model=model,
+        base_url=base_url,
+        solver_model=solver_model,
+        seed=seed,
+        max_iterations=max_iterations,
+        time_s=time_limit,
+        cost_usd=budget_usd,
+        tokens=budget_tokens,
+        unsandboxed=unsandboxed,
+    )
+    around, view = watched(quiet=quiet or json, asks=not json)
+    result = start(project, request, around)
+    view.close()
+    finish(project, result, around, accept=accept, json=json, quiet=quiet)
+
+
+def watched(*, quiet: bool, asks: bool) -> "tuple[Surroundings, LiveView]":
+    """The real surroundings with a live view on standard error."""
+    from surefoot.cli.live import LiveView, Nobody, Quiet, Terminal
+
+    view = LiveView(sys.stderr)
+    person = Terminal() if asks and sys.stdin.isatty() else Nobody()
+    return surroundings(person, Quiet() if quiet else view), view
+
+
+def finish(
+    project: "Project",
+    result: "Outcome",
+    around: "Surroundings",
+    *,
+    accept: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Print how it ended, accept if asked, and exit with the status's code."""
+    summary = result.summary
+    if accept and result.status is RunStatus.COMPLETE:
+        from surefoot.finish import accept as take_over
+
+        commit = take_over(project, summary["run_id"], around)
+        summary = {**summary, "commit": commit}
+        if not json and not quiet:
+            typer.echo(f"accepted as {commit}", err=True)
+    if json:
+        print_json(summary)
+    elif not quiet:
+        typer.echo(result.report)
+    else:
+        typer.echo(f"{summary['run_id']} {summary['status']}: {summary['reason']}")
+    raise typer.Exit(EXIT_CODES[result.status])
+
+
+def read_issue(given: str | None, tests: list[str], sarif: Path | None) -> Issue:
+    """What the user gave, as an `Issue`.
+
+    Raises:
+        UsageError: More than one kind was given, or it cannot be read.
+    """
+    if sum((given is not None, bool(tests), sarif is not None)) > 1:
+        raise UsageError("give an issue, --test or --sarif, not several of them")
+    if tests:
+        return Issue(source="test", tests=tuple(tests))
+    if sarif is not None:
+        return _from_sarif(sarif)
+    if given is None:
+        return Issue(source="audit")
+    if given == "-":
+        return _checked("stdin", sys.stdin.buffer.read(_MOST_ISSUE_BYTES + 1))
+    if _is_file(given):
+        return _checked("file", _read(Path(given)))
+    if "\n" not in given and " " not in given and ("/" in given or given.endswith((".md", ".txt"))):
+        raise UsageError(f"{given!r} looks like a file, but there is none; give a path or the text")
+    return _checked("text", given.encode())
+
+
+def _is_file(given: str) -> bool:
+    return len(given) < _LONGEST_NAME and "\n" not in given and Path(given).exists()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_ISSUE_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+
+
+def _checked(source: str, data: bytes) -> Issue:
+    if len(data) > _MOST_ISSUE_BYTES:
+        raise UsageError(f"the issue is larger than {_MOST_ISSUE_BYTES} bytes; shorten it")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the issue is not UTF-8 text (byte {error.start}); convert it") from None
+    if not text.strip():
+        raise UsageError("the issue is empty; say what is wrong, or give nothing to audit")
+    return Issue(
+        source="stdin" if source == "stdin" else "file" if source == "file" else "text", text=text
+    )
+
+
+def _from_sarif(path: Path) -> Issue:
+    from surefoot.findings import sarif_to_findings
+
+    return Issue(source="sarif", findings=sarif_to_findings(_read(path)))

@@ -1,0 +1,188 @@
+"""A run told in plain words, event by event, with reasons (SPEC B11). Pure."""
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+
+from surefoot.events import (
+    ActionDecided,
+    BudgetRefused,
+    CandidateTried,
+    CheckpointWritten,
+    FactLearned,
+    GateDecided,
+    GitStage,
+    LedgerRepaired,
+    ModelFailed,
+    NoFlyAdded,
+    PhaseChanged,
+    PolicyDenied,
+    PolicyWarning,
+    QuestionAnswered,
+    Recorded,
+    ReviewGiven,
+    RunAccepted,
+    RunOpened,
+    RunRejected,
+    RunResumed,
+    RunStopped,
+    SelfFeedback,
+    TestsRan,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.values import GateOutcome
+
+
+def tell(events: Sequence[Recorded]) -> Iterator[str]:
+    """One line an event that a person would ask about; failed candidates are counted, not listed."""
+    failed = 0
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, CandidateTried) and not event.passed:
+            failed += 1
+            continue
+        text = _tell(event)
+        if text is None:
+            continue
+        if failed:
+            yield f"{'':>12}  {failed} candidates did not pass"
+            failed = 0
+        number = recorded.event_id.rsplit(":", 1)[-1]
+        yield f"{recorded.time:%H:%M:%S} #{number:<4} {text}"
+
+
+@singledispatch
+def _tell(event: object) -> str | None:
+    del event
+    return None
+
+
+@_tell.register
+def _(event: RunOpened) -> str:
+    return f"run on {event.branch} at {event.base[:10]}: {event.issue.title} ({event.mode})"
+
+
+@_tell.register
+def _(event: RunResumed) -> str:
+    turn = event.interrupted_turn
+    return f"resumed; turn {turn} was not finished and is done again" if turn else "resumed"
+
+
+@_tell.register
+def _(event: RunStopped) -> str:
+    return f"stopped: {event.status}: {event.reason}"
+
+
+@_tell.register
+def _(event: RunAccepted) -> str:
+    return f"accepted onto {event.branch} as {event.commit[:10]}"
+
+
+@_tell.register
+def _(event: RunRejected) -> str:
+    return f"rejected{': ' + event.reason if event.reason else ''}"
+
+
+@_tell.register
+def _(event: PhaseChanged) -> str:
+    return f"{event.before} -> {event.after} ({event.trigger}): {event.reason}"
+
+
+@_tell.register
+def _(event: TurnStarted) -> str:
+    return f"turn {event.number} on {event.unit_id} begins from tree {event.tree[:10]}"
+
+
+@_tell.register
+def _(event: TurnClosed) -> str:
+    return f"turn {event.number} ends as {event.ended_as} ({event.outcome}): {event.reason}"
+
+
+@_tell.register
+def _(event: TestsRan) -> str:
+    return (
+        f"tests for {event.purpose} on {event.tree[:10]}: {event.passed} passed, {event.failed} failed "
+        f"of {event.collected} [{event.state}]"
+    )
+
+
+@_tell.register
+def _(event: FactLearned) -> str | None:
+    return None if event.topic == "flaky-checked" else f"{event.topic}: {event.text}"
+
+
+@_tell.register
+def _(event: CandidateTried) -> str:
+    return (
+        f"candidate by {event.generator} passes (score {event.score:.2f}) {event.message}".rstrip()
+    )
+
+
+@_tell.register
+def _(event: CheckpointWritten) -> str:
+    word = event.checkpoint
+    shown = f' ("{word.excerpts[0]}")' if word.excerpts else ""
+    return f"the solver says {word.classification}, by {word.decided_by}: {word.summary}{shown}"
+
+
+@_tell.register
+def _(event: SelfFeedback) -> str:
+    return f"the solver judged the same evidence as {event.before} before and as {event.after} now"
+
+
+@_tell.register
+def _(event: NoFlyAdded) -> str:
+    return f"{event.model} is not asked for {event.unit_id} again: {event.reason}"
+
+
+@_tell.register
+def _(event: GateDecided) -> str | None:
+    result = event.result
+    if result.outcome is GateOutcome.PASS:
+        return None
+    return f"the {result.gate} gate says {result.outcome}: {result.reason}"
+
+
+@_tell.register
+def _(event: ReviewGiven) -> str:
+    return f"review: {event.review.verdict}, {event.review.action}: {event.review.reason}"
+
+
+@_tell.register
+def _(event: QuestionAnswered) -> str:
+    return f"{event.who} {'approved' if event.approved else 'did not approve'} {event.text!r}"
+
+
+@_tell.register
+def _(event: ActionDecided) -> str:
+    return f"decided to {event.action}: {event.reason}"
+
+
+@_tell.register
+def _(event: PolicyDenied) -> str:
+    return f"refused by {event.rule}: {event.what}"
+
+
+@_tell.register
+def _(event: PolicyWarning) -> str:
+    return f"warning ({event.rule}): {event.what}"
+
+
+@_tell.register
+def _(event: BudgetRefused) -> str:
+    return f"no budget for {event.purpose}: {event.asked:g} {event.what} asked, {event.left:g} left"
+
+
+@_tell.register
+def _(event: ModelFailed) -> str:
+    return f"{event.model} failed ({event.fault}): {event.message}"
+
+
+@_tell.register
+def _(event: GitStage) -> str | None:
+    return None if event.ok else f"git {event.stage} failed: {event.error}"
+
+
+@_tell.register
+def _(event: LedgerRepaired) -> str:
+    return f"a torn last line of {event.dropped_bytes} bytes was cut off"

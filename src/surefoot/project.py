@@ -1,0 +1,162 @@
+"""A user's repository as Surefoot sees it: settings, trust, lock and the `.surefoot` folder. Reads only until `prepare`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.codec import digest
+from surefoot.errors import EnvironmentBrokenError, UsageError
+from surefoot.gitops import Repository
+from surefoot.policy import Lock
+from surefoot.settings import FILE_NAME, Settings, read_settings
+from surefoot.values import Digest, RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where things are kept that do not belong into a repository."""
+
+    state: Path
+    """Worktrees and scratch directories, one folder a repository."""
+    cache: Path
+    """The embedded model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A repository with what is needed to work on it."""
+
+    repository: Repository
+    places: Places
+    settings: Settings
+    """As they take effect: without what is not trusted."""
+    settings_hash: Digest | None
+    untrusted: tuple[str, ...]
+    """Keys of `surefoot.toml` that have no effect because nobody trusted this content."""
+
+    @property
+    def root(self) -> Path:
+        """The user's checkout."""
+        return self.repository.root
+
+    @property
+    def folder(self) -> Path:
+        """`.surefoot`, beside the checkout's files."""
+        return self.root / ".surefoot"
+
+    @property
+    def runs(self) -> Path:
+        """One folder a run."""
+        return self.folder / "runs"
+
+    @property
+    def blobs(self) -> Path:
+        """Prompts, replies, output by content."""
+        return self.folder / "blobs"
+
+    @property
+    def lock(self) -> Lock:
+        """The execution lock."""
+        return Lock(self.folder)
+
+    @property
+    def home(self) -> Path:
+        """Worktrees of this repository; outside of it."""
+        return self.places.state / "worktrees" / self.key
+
+    @property
+    def scratch(self) -> Path:
+        """Short-lived directories of this repository's runs."""
+        return self.places.state / "scratch" / self.key
+
+    @property
+    def key(self) -> str:
+        """A folder name of the repository: readable, and unique by its path."""
+        return f"{self.root.name}-{digest(str(self.root).encode())[:12]}"
+
+    def prepare(self) -> None:
+        """Create what a run writes into.
+
+        Raises:
+            EnvironmentBrokenError: The disk is full or read-only.
+        """
+        try:
+            for folder in (self.runs, self.blobs, self.home, self.scratch):
+                folder.mkdir(parents=True, exist_ok=True)
+            ignore = self.folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n")
+        except OSError as error:
+            where = error.filename or self.folder
+            raise EnvironmentBrokenError(
+                f"{where} cannot be written: {error.strerror}; free space or make it writable"
+            ) from None
+
+    def run_ids(self) -> tuple[RunId, ...]:
+        """All runs of this repository, oldest first."""
+        if not self.runs.is_dir():
+            return ()
+        return tuple(sorted(RunId(p.name) for p in self.runs.iterdir() if p.is_dir()))
+
+    def find_run(self, given: str | None) -> RunId:
+        """A run by its id, a unique beginning or end of it, or the last one.
+
+        Raises:
+            UsageError: There is none, or more than one.
+        """
+        ids = self.run_ids()
+        if not ids:
+            raise UsageError("this repository has no runs yet; `surefoot solve` makes one")
+        if given is None:
+            return ids[-1]
+        found = [i for i in ids if i == given] or [
+            i for i in ids if i.startswith(given) or i.endswith(given)
+        ]
+        if len(found) != 1:
+            word = "no run" if not found else f"{len(found)} runs"
+            raise UsageError(f"{word} {given!r}; the last ones are {', '.join(ids[-3:])}")
+        return found[0]
+
+    def ledger_file(self, run_id: RunId) -> Path:
+        """The run's JSONL."""
+        return self.runs / run_id / "events.jsonl"
+
+    def trust(self) -> tuple[str, ...]:
+        """Accept the present content of `surefoot.toml`; returns the keys that now take effect."""
+        settings, found = read_settings(self.root)
+        if found is None:
+            raise UsageError(f"there is no {FILE_NAME} to trust; `surefoot init` writes one")
+        self.prepare()
+        with _trusted_file(self.folder).open("a") as file:
+            file.write(found + "\n")
+        return settings.widening()
+
+
+def open_project(path: Path, places: Places) -> Project:
+    """The project that `path` lies in. Changes nothing.
+
+    Raises:
+        RepositoryError: Not a repository that a run can start from.
+        SettingsError: `surefoot.toml` is broken.
+    """
+    repository = Repository.discover(path)
+    settings, found = read_settings(repository.root)
+    wide = settings.widening()
+    trusted = not wide or found in _trusted(repository.root / ".surefoot")
+    return Project(
+        repository=repository,
+        places=places,
+        settings=settings if trusted else settings.without_widening(),
+        settings_hash=found,
+        untrusted=() if trusted else wide,
+    )
+
+
+def _trusted_file(folder: Path) -> Path:
+    return folder / "trusted"
+
+
+def _trusted(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(_trusted_file(folder).read_text().split())
+    except FileNotFoundError:
+        return frozenset()

@@ -1,0 +1,223 @@
+"""What a run says at its end: for people as Markdown, for programs as one JSON object. Pure: a fold of the ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from surefoot.events import (
+    CandidateTried,
+    Recorded,
+    ReviewGiven,
+    RoundVerified,
+    RunAccepted,
+    RunRejected,
+    SandboxEnforced,
+    SelfFeedback,
+    TurnClosed,
+)
+from surefoot.kernel.state import RunState, fold
+from surefoot.values import Diff, Evidence, RunStatus
+
+SUMMARY_SCHEMA = 1
+
+
+class EvidenceSummary(TypedDict):
+    """One proof."""
+
+    kind: str
+    command: str
+    before: str
+    after: str
+    passed: bool
+
+
+class Summary(TypedDict):
+    """The object that `--json` prints; `docs/reference/summary.md` documents it."""
+
+    schema: int
+    run_id: str
+    status: str
+    reason: str
+    repo: str
+    base: str
+    branch: str
+    commit: str | None
+    files: list[str]
+    evidence: list[EvidenceSummary]
+    turns: int
+    model_calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    cost_usd: float
+    wall_s: float
+    report: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A run's ledger, folded for telling."""
+
+    run_id: str
+    state: RunState
+    evidence: tuple[Evidence, ...]
+    turns: tuple[TurnClosed, ...]
+    reviews: tuple[ReviewGiven, ...]
+    candidates: int
+    sandbox: str
+    flips: int
+    ending: str
+    """`accepted as …`, `rejected`, or empty."""
+
+
+def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
+    """What the events of a run add up to."""
+    evidence: tuple[Evidence, ...] = ()
+    sandbox, ending = "", ""
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, RoundVerified):
+            evidence = event.evidence
+        elif isinstance(event, SandboxEnforced):
+            sandbox = f"{event.level} ({event.detail})" if event.detail else str(event.level)
+        elif isinstance(event, RunAccepted):
+            ending = f"accepted as {event.commit} on {event.branch}"
+        elif isinstance(event, RunRejected):
+            ending = f"rejected: {event.reason}"
+    plain = [r.event for r in events]
+    return Story(
+        run_id=run_id,
+        state=fold(events),
+        evidence=evidence,
+        turns=tuple(e for e in plain if isinstance(e, TurnClosed)),
+        reviews=tuple(e for e in plain if isinstance(e, ReviewGiven)),
+        candidates=sum(isinstance(e, CandidateTried) for e in plain),
+        sandbox=sandbox,
+        flips=sum(isinstance(e, SelfFeedback) for e in plain),
+        ending=ending,
+    )
+
+
+def summarise_run(story: Story, files: Sequence[str], report: str) -> Summary:
+    """The JSON object of a run."""
+    state = story.state
+    opened, usage = state.opened, state.spend.usage
+    commits = [t.commit for t in story.turns if t.commit]
+    return Summary(
+        schema=SUMMARY_SCHEMA,
+        run_id=story.run_id,
+        status=(state.status or RunStatus.PAUSED).value,
+        reason=state.reason,
+        repo=opened.repo if opened else "",
+        base=opened.base if opened else "",
+        branch=f"refs/heads/surefoot/{story.run_id}",
+        commit=commits[-1] if commits else None,
+        files=list(files),
+        evidence=[
+            EvidenceSummary(
+                kind=e.kind, command=e.command, before=e.before, after=e.after, passed=e.passed
+            )
+            for e in story.evidence
+        ],
+        turns=state.turns_closed,
+        model_calls=state.spend.model_calls,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost_usd=round(usage.cost_usd, 6),
+        wall_s=round(state.earlier_s, 3),
+        report=report,
+    )
+
+
+def render_report(story: Story, diff: Diff | None) -> str:
+    """The report: what was wrong, what changed, the evidence, the cost, and what to do next."""
+    state = story.state
+    opened = state.opened
+    title = opened.issue.title if opened else story.run_id
+    status = state.status or RunStatus.PAUSED
+    lines = [f"# {title}", "", f"**{status.value}**: {state.reason}", ""]
+    lines += _wrong(state)
+    lines += _changed(diff, status)
+    lines += _evidence(story)
+    lines += _turns(story)
+    lines += _cost(story)
+    lines += _next(story, status)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _wrong(state: RunState) -> list[str]:
+    failing = [t for unit in state.units.values() for t in unit.unit.failing]
+    findings = [f for unit in state.units.values() for f in unit.unit.findings]
+    if not failing and not findings:
+        return []
+    lines = ["## What was wrong", ""]
+    lines += [f"- `{test}` failed" for test in failing[:20]]
+    lines += [f"- {f.file}:{f.line} {f.message} ({f.rule})" for f in findings[:20]]
+    more = len(failing) + len(findings) - min(len(failing), 20) - min(len(findings), 20)
+    return [*lines, *([f"- and {more} more"] if more else []), ""]
+
+
+def _changed(diff: Diff | None, status: RunStatus) -> list[str]:
+    if diff is None or not diff.files:
+        return ["## What changed", "", "Nothing.", ""]
+    word = "What changed" if status is RunStatus.COMPLETE else "What was kept so far"
+    return [f"## {word}", "", "```diff", diff.patch.rstrip(), "```", ""]
+
+
+def _evidence(story: Story) -> list[str]:
+    if not story.evidence:
+        return []
+    lines = ["## Evidence", "", "| | proof | before | after |", "|---|---|---|---|"]
+    lines += [
+        f"| {'✓' if e.passed else '✗'} | {e.kind} | {_cell(e.before)} | {_cell(e.after)} |"
+        for e in story.evidence
+    ]
+    commands = sorted({e.command for e in story.evidence if e.command})
+    return [*lines, "", "Commands:", "", *[f"- `{_cell(c)[:300]}`" for c in commands], ""]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _turns(story: Story) -> list[str]:
+    if not story.turns:
+        return []
+    lines = ["## Turns", ""]
+    lines += [
+        f"{t.number}. {t.unit_id}: {t.classification or t.outcome}, {t.ended_as}: {t.reason}"
+        for t in story.turns
+    ]
+    return [*lines, ""]
+
+
+def _cost(story: Story) -> list[str]:
+    spend = story.state.spend
+    usage = spend.usage
+    opened = story.state.opened
+    return [
+        "## Cost",
+        "",
+        (
+            f"{spend.model_calls} model calls ({opened.model if opened else '-'}), "
+            f"{usage.prompt_tokens} prompt tokens ({usage.cached_tokens} cached), "
+            f"{usage.completion_tokens} completion tokens, {usage.cost_usd:.4f} USD, "
+            f"{story.candidates} candidates tried, {story.state.earlier_s:.1f} s."
+        ),
+        f"Sandbox: {story.sandbox or 'not used'}.",
+        "",
+    ]
+
+
+def _next(story: Story, status: RunStatus) -> list[str]:
+    if story.ending:
+        return [f"This run was {story.ending}.", ""]
+    run = story.run_id
+    told = {
+        RunStatus.COMPLETE: f"Take it: `surefoot accept {run}`. Throw it away: `surefoot reject {run}`.",
+        RunStatus.PAUSED: f"Go on: `surefoot resume {run}`.",
+        RunStatus.BUDGET: f"Go on with a larger budget: `surefoot resume {run} --time-limit …`.",
+        RunStatus.CANCELLED: f"Go on: `surefoot resume {run}`.",
+    }.get(status, f"See why: `surefoot explain {run}`.")
+    return [told, ""]

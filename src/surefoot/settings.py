@@ -1,0 +1,159 @@
+"""`surefoot.toml`: read once from the user's checkout, checked to the key, frozen and hashed (SPEC F7).
+
+What widens power (risk flags, a base URL, a command of one's own) works only after `surefoot trust` has named the
+very content; the same on the command line needs no trust, because the user typed it.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from surefoot.codec import digest
+from surefoot.errors import SettingsError
+from surefoot.values import RISK_FLAGS, Digest
+
+FILE_NAME: Final = "surefoot.toml"
+_MOST_BYTES: Final = 1_000_000
+
+Positive = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+Money = Annotated[float, Field(gt=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class RunSettings(_Section):
+    """`[run]`: how far and how long."""
+
+    mode: str | None = None
+    """report_only, auto_fix_safe or auto_solve_full; unset: by what `solve` was given."""
+    model: str = "embedded"
+    base_url: str | None = None
+    max_iterations: Positive | None = None
+    time_limit_s: Seconds | None = None
+    max_files: Positive | None = None
+    budget_usd: Money | None = None
+    budget_tokens: Positive | None = None
+    seed: int = 0
+
+
+class SolverSettings(_Section):
+    """`[solver]`: the pinned model that judges."""
+
+    model: str | None = None
+
+
+class TestSettings(_Section):
+    """`[test]`: how the project's own tests run."""
+
+    __test__ = False
+
+    python: str | None = None
+    command: tuple[str, ...] | None = None
+    timeout_s: Seconds = 300.0
+    memory_mb: Positive = 4096
+
+
+class RepairSettings(_Section):
+    """`[repair]`: how much one turn of the search may try."""
+
+    max_candidates: Positive | None = None
+    max_samples: Positive | None = None
+
+
+class CommandSettings(_Section):
+    """`[[audit.commands]]`: a command of one's own that prints SARIF."""
+
+    name: str
+    argv: tuple[str, ...]
+
+
+class AuditSettings(_Section):
+    """`[audit]`: which auditors look."""
+
+    tools: tuple[str, ...] | None = None
+    """Names; unset: all that are installed and fit the project."""
+    timeout_s: Seconds = 300.0
+    commands: tuple[CommandSettings, ...] = ()
+
+
+class RiskSettings(_Section):
+    """`[risk]`: flags, all off by default."""
+
+    allow_dependency_upgrades: bool = False
+    allow_destructive_ops: bool = False
+    allow_network: bool = False
+    allow_test_changes: bool = False
+    allow_ci_changes: bool = False
+    allow_suppressions: bool = False
+
+
+class Settings(_Section):
+    """The whole file."""
+
+    run: RunSettings = RunSettings()
+    solver: SolverSettings = SolverSettings()
+    test: TestSettings = TestSettings()
+    repair: RepairSettings = RepairSettings()
+    audit: AuditSettings = AuditSettings()
+    risk: RiskSettings = RiskSettings()
+
+    def widening(self) -> tuple[str, ...]:
+        """Which keys of this file widen power, so that they need trust."""
+        found = [f"risk.{name}" for name in RISK_FLAGS if getattr(self.risk, name)]
+        if self.run.base_url is not None:
+            found.append("run.base_url")
+        if self.audit.commands:
+            found.append("audit.commands")
+        if self.test.command is not None:
+            found.append("test.command")
+        return tuple(found)
+
+    def without_widening(self) -> "Settings":
+        """The same without those keys."""
+        return self.model_copy(
+            update={
+                "risk": RiskSettings(),
+                "run": self.run.model_copy(update={"base_url": None}),
+                "audit": self.audit.model_copy(update={"commands": ()}),
+                "test": self.test.model_copy(update={"command": None}),
+            }
+        )
+
+
+def read_settings(root: Path) -> tuple[Settings, Digest | None]:
+    """The settings of a checkout and the hash of the file; defaults and None when there is no file.
+
+    Raises:
+        SettingsError: The file cannot be read, is not TOML, or holds an unknown key or a wrong value.
+    """
+    path = root / FILE_NAME
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return Settings(), None
+    except OSError as error:
+        raise SettingsError(
+            f"{FILE_NAME} cannot be read: {error.strerror}; mend the file"
+        ) from None
+    if len(data) > _MOST_BYTES:
+        raise SettingsError(f"{FILE_NAME} has {len(data)} bytes; a settings file is smaller")
+    try:
+        plain = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{FILE_NAME} is not TOML: {error}; correct or remove it") from None
+    return parse_settings(plain), digest(data)
+
+
+def parse_settings(plain: dict[str, object]) -> Settings:
+    """Settings from plain data; `SettingsError` names the key and what it takes."""
+    try:
+        return Settings.model_validate(plain, strict=False)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{FILE_NAME}: {key} = {first['input']!r}: {first['msg']}") from None

@@ -1,0 +1,177 @@
+"""Done is computed from reports: what does not show it does not pass (promise 1)."""
+
+import pytest
+
+from surefoot.kernel import evidence
+from surefoot.values import (
+    Audit,
+    AuditorResult,
+    AuditorState,
+    Diff,
+    FileChange,
+    Finding,
+    ReportState,
+    Severity,
+    TestOutcome,
+    TestReport,
+    TestResult,
+    TreeId,
+)
+
+
+def report(state: ReportState = ReportState.COMPLETE, **outcomes: TestOutcome) -> TestReport:
+    """A report with one result a keyword."""
+    results = tuple(TestResult(test_id=k, outcome=v) for k, v in outcomes.items())
+    return TestReport(command=("pytest",), state=state, exit_code=0, results=results)
+
+
+P, F, S = TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.SKIPPED
+UNUSABLE = [s for s in ReportState if s is not ReportState.COMPLETE]
+
+
+class TestTargets:
+    def test_failing_then_passing_is_proof(self) -> None:
+        """A named test that failed on the base and passes on the result proves the fix."""
+        assert evidence.target_tests(["a"], report(a=F), report(a=P), ()).passed
+
+    def test_no_target_is_no_proof(self) -> None:
+        """Nothing named, nothing shown."""
+        assert not evidence.target_tests([], report(a=P), report(a=P), ()).passed
+
+    def test_a_test_that_never_failed_is_no_proof(self) -> None:
+        """Passing before and after shows nothing."""
+        assert not evidence.target_tests(["a"], report(a=P), report(a=P), ()).passed
+
+    @pytest.mark.parametrize("after", [report(a=F), report(b=P), report(a=S)])
+    def test_not_passing_is_no_proof(self, after: TestReport) -> None:
+        """Still failing, no longer collected, or skipped: not fixed."""
+        assert not evidence.target_tests(["a"], report(a=F), after, ()).passed
+
+    @pytest.mark.parametrize("state", UNUSABLE)
+    def test_an_unusable_report_is_no_proof(self, state: ReportState) -> None:
+        """A run that broke, hung, collected nothing or was forged never reads as a pass."""
+        assert not evidence.target_tests(["a"], report(a=F), report(state, a=P), ()).passed
+
+
+class TestBaseTests:
+    def test_the_same_again_passes(self) -> None:
+        """All that passed passes; what failed may fail."""
+        assert evidence.base_tests(report(a=P, b=F), report(a=P, b=F), (), ()).passed
+
+    @pytest.mark.parametrize(
+        "after",
+        [
+            report(a=F, b=P),
+            report(b=P),
+            report(a=S, b=P),
+            report(),
+            report(a=TestOutcome.ERROR, b=P),
+        ],
+    )
+    def test_a_lost_broken_or_skipped_test_fails(self, after: TestReport) -> None:
+        """The number of collected tests may not fall, and nothing that passed may do less."""
+        assert not evidence.base_tests(report(a=P, b=F), after, (), ()).passed
+
+    def test_a_flaky_test_is_exempt(self) -> None:
+        """A test that was shown to flake does not decide."""
+        assert evidence.base_tests(report(a=P, b=P), report(a=F, b=P), ("a",), ()).passed
+
+    @pytest.mark.parametrize("state", UNUSABLE)
+    def test_an_unusable_report_fails(self, state: ReportState) -> None:
+        """Only a complete run on the result can speak for it."""
+        assert not evidence.base_tests(report(a=P), report(state, a=P), (), ()).passed
+
+    def test_a_base_that_could_not_be_collected_may_stay_so(self) -> None:
+        """A file that no run can import on the base does not block work elsewhere, but nothing may be lost."""
+        broken = ReportState.COLLECTION_ERROR
+        assert evidence.base_tests(report(broken, a=P), report(broken, a=P), (), ()).passed
+        assert not evidence.base_tests(report(broken, a=P), report(broken, a=F), (), ()).passed
+
+
+class TestNewTests:
+    def test_red_on_base_and_green_on_result(self) -> None:
+        """A new test counts when it fails without the change and passes with it."""
+        assert evidence.new_tests(["n"], report(n=F), report(n=P), ()).passed
+
+    @pytest.mark.parametrize(
+        ("on_base", "on_result"),
+        [
+            (report(n=P), report(n=P)),
+            (report(n=F), report(n=F)),
+            (report(), report(n=P)),
+            (report(ReportState.CRASHED, n=F), report(n=P)),
+            (report(n=F), report(ReportState.TIMEOUT, n=P)),
+        ],
+    )
+    def test_anything_else_does_not_count(self, on_base: TestReport, on_result: TestReport) -> None:
+        """A theatrical test, a failing one, or a broken run proves nothing."""
+        assert not evidence.new_tests(["n"], on_base, on_result, ()).passed
+
+    def test_no_new_test_does_not_count(self) -> None:
+        """Where a new test is the only proof, there must be one."""
+        assert not evidence.new_tests([], report(a=P), report(a=P), ()).passed
+
+
+def finding(mark: str, severity: Severity = Severity.HIGH) -> Finding:
+    """A finding with a given fingerprint."""
+    return Finding(
+        finding_id=f"t:r:{mark}",
+        tool="t",
+        rule="r",
+        severity=severity,
+        category="lint",
+        file="a.py",
+        line=1,
+        column=1,
+        message="m",
+        fingerprint=mark,
+    )
+
+
+def audit(*marks: str, state: AuditorState = AuditorState.OK) -> Audit:
+    """An audit of one tool with these findings."""
+    result = AuditorResult(tool="t", state=state, findings=tuple(finding(m) for m in marks))
+    return Audit(results=(result,))
+
+
+class TestFindings:
+    def test_gone_and_nothing_new(self) -> None:
+        """The finding is gone and no other came."""
+        assert evidence.findings_gone([finding("x")], audit("x", "y"), audit("y"), ()).passed
+
+    @pytest.mark.parametrize(
+        "after", [audit("x"), audit("z"), audit(state=AuditorState.BROKEN), Audit(results=())]
+    )
+    def test_still_there_new_or_silent(self, after: Audit) -> None:
+        """A tool that broke or vanished on the result never reads as clean."""
+        assert not evidence.findings_gone([finding("x")], audit("x"), after, ()).passed
+
+    def test_a_broken_tool_is_no_ci_pass(self) -> None:
+        """Zero findings of a broken tool are not zero findings."""
+        assert audit().ci_pass
+        assert not audit(state=AuditorState.MISSING).ci_pass
+
+
+def test_protected_files() -> None:
+    """A changed guarded path fails unless it was announced."""
+    change = FileChange(path="tests/test_a.py", status="M", added=1, removed=1)
+    diff = Diff(before=TreeId("a"), after=TreeId("b"), files=(change,), patch="")
+    guarded = ["tests/test_a.py"]
+    assert not evidence.protected_files(diff, guarded, ()).passed
+    assert evidence.protected_files(diff, guarded, guarded).passed
+    assert evidence.protected_files(diff, (), ()).passed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "better"),
+    [
+        (report(a=F, b=F), report(a=P, b=F), True),
+        (report(a=F, b=P), report(a=P, b=F), False),
+        (report(a=F), report(a=F), False),
+        (report(a=F, b=P), report(a=P), False),
+        (report(a=F), report(ReportState.CRASHED, a=P), False),
+    ],
+)
+def test_improves(before: TestReport, after: TestReport, *, better: bool) -> None:
+    """Improved means: the failing set shrank, nothing new fails, nothing was lost."""
+    assert evidence.improves(before, after) is better

@@ -1,0 +1,126 @@
+"""Units are made only where something can prove them."""
+
+import pytest
+
+from surefoot.decisions.planning import RulePlanner, code_words, related
+from surefoot.events import Event
+from surefoot.values import (
+    Audit,
+    Digest,
+    EventId,
+    Frame,
+    Issue,
+    ReportState,
+    TestOutcome,
+    TestReport,
+    TestResult,
+    Unit,
+)
+
+
+class Notes:
+    """Keeps the kinds of what is recorded."""
+
+    def __init__(self) -> None:
+        self.kinds: list[str] = []
+
+    def record(self, event: Event, *, cause: EventId | None = None) -> EventId:
+        self.kinds.append(event.kind)
+        return EventId("r:1")
+
+    def put(self, data: bytes) -> Digest:
+        return Digest("0" * 64)
+
+
+def failing(test_id: str, *functions: str, message: str = "") -> TestResult:
+    """A failing test whose failure ran through these functions."""
+    frames = tuple(Frame(path="a.py", line=1, function=f) for f in functions)
+    return TestResult(test_id=test_id, outcome=TestOutcome.FAILED, frames=frames, message=message)
+
+
+BASELINE = TestReport(
+    command=("pytest",),
+    state=ReportState.COMPLETE,
+    exit_code=1,
+    results=(
+        failing("tests/test_a.py::test_total", "test_total", "add_up", message="assert 3 == 4"),
+        failing("tests/test_b.py::test_net[1]", "test_net", "fetch_page"),
+        TestResult(test_id="tests/test_a.py::test_ok", outcome=TestOutcome.PASSED),
+    ),
+)
+
+
+def plan(issue: Issue) -> tuple[Unit, ...] | str:
+    """What the planner makes of an issue on the baseline."""
+    notes = Notes()
+    made = RulePlanner().plan(issue, BASELINE, Audit(results=()), (), notes)
+    assert notes.kinds == ["decision.made"]
+    return made
+
+
+def targets(issue: Issue) -> tuple[str, ...]:
+    """Failing tests of the one unit."""
+    made = plan(issue)
+    assert not isinstance(made, str)
+    assert len(made) == 1
+    return made[0].failing
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("`add_up` gives 3, expected 4", ("tests/test_a.py::test_total",)),
+        ("add_up([1, 2]) is wrong", ("tests/test_a.py::test_total",)),
+        ("test_net fails", ("tests/test_b.py::test_net[1]",)),
+        ("Please add a subtraction to the menu", ()),
+    ],
+)
+def test_a_failing_test_belongs_to_the_issue_that_names_its_code(
+    text: str, expected: tuple[str, ...]
+) -> None:
+    """Failing tests that have nothing to do with the issue are left alone."""
+    assert targets(Issue(source="text", text=text)) == expected
+
+
+def test_a_named_test_is_the_target_with_all_its_parameters() -> None:
+    """`--test` takes an id, a parametrised test, a class or a file."""
+    assert targets(Issue(source="test", tests=("tests/test_b.py::test_net",))) == (
+        "tests/test_b.py::test_net[1]",
+    )
+    assert targets(Issue(source="test", tests=("tests/test_a.py",))) == (
+        "tests/test_a.py::test_total",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("tests/test_a.py::test_ok", "passes already"),
+        ("tests/test_z.py::test_q", "commit it first"),
+    ],
+)
+def test_a_test_that_cannot_show_a_problem_is_refused_in_words(name: str, told: str) -> None:
+    """A passing or a missing test is no work, and the reason says which."""
+    made = plan(Issue(source="test", tests=(name,)))
+    assert isinstance(made, str)
+    assert told in made
+
+
+def test_every_unit_can_be_proved() -> None:
+    """Each unit carries steps with acceptance criteria and a way to verify them."""
+    made = plan(Issue(source="audit"))
+    assert not isinstance(made, str)
+    for unit in made:
+        assert all(step.acceptance for step in unit.plan.steps)
+        assert unit.plan.verification
+
+
+def test_code_words_are_names_not_prose() -> None:
+    """Only what looks like code counts as a name of code."""
+    assert code_words("the `parse_date` of fooBar and a.b_c, total()") >= {
+        "parse_date",
+        "fooBar",
+        "total",
+    }
+    assert not code_words("Please make it work again")
+    assert not related(Issue(source="text", text="make it work"), BASELINE.results[0])

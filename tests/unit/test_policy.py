@@ -1,0 +1,146 @@
+"""Modes, lock and risk flags, as the contracts of the three decisions say (SPEC B1, B2, B6)."""
+
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import SettingsError
+from surefoot.policy import Lock, RulePolicy, decide_next_action, record_and_verify, resolve_policy
+from surefoot.policy.rules import Overrides
+from surefoot.values import AuditSummary, Mode, Spend
+
+STATE = {"phase": "auditing", "iteration": 0}
+CLEAN = {"critical": 0, "high": 0, "medium": 0, "ci_pass": True}
+LIMITS = {"mode": "auto_solve_full", "can_fix": True, "max_iterations": 3, "max_seconds": 60.0}
+START = {"iteration": 0, "elapsed_seconds": 0.0}
+
+
+def test_an_unknown_mode_is_report_only_with_a_warning() -> None:
+    """What is not understood is read in the safest way, and says so."""
+    found = resolve_policy("full_send", False, {}, STATE)
+    assert (found["mode"], found["can_fix"]) == ("report_only", False)
+    assert "full_send" in found["warnings"][0]
+
+
+@pytest.mark.parametrize("mode", [m.value for m in Mode])
+def test_the_lock_stops_every_mode(mode: str) -> None:
+    """A lock prevents execution even where the mode is autonomous."""
+    found = resolve_policy(mode, True, {}, STATE)
+    assert found["hard_stops"]
+    assert not any(found[key] for key in ("can_execute", "can_fix", "can_escalate"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "state"),
+    [
+        ({"allow_everything": True}, STATE),
+        ({"allow_network": 1}, STATE),
+        ({}, {"phase": "auditing"}),
+        ({}, {**STATE, "extra": 1}),
+        ({}, {"phase": 1, "iteration": 0}),
+    ],
+)
+def test_missing_unknown_and_mistyped_keys_are_errors(
+    flags: dict[str, bool], state: dict[str, object]
+) -> None:
+    """The contract is held to the key."""
+    with pytest.raises(SettingsError):
+        resolve_policy("report_only", False, flags, state)
+
+
+@pytest.mark.parametrize(
+    ("summary", "policy", "used", "action"),
+    [
+        (CLEAN, LIMITS, START, "report"),
+        ({**CLEAN, "high": 1, "ci_pass": False}, LIMITS, START, "solve"),
+        ({**CLEAN, "critical": 1, "ci_pass": False}, {**LIMITS, "can_fix": False}, START, "report"),
+        ({**CLEAN, "medium": 2, "ci_pass": False}, LIMITS, START, "solve"),
+        (CLEAN, LIMITS, {**START, "iteration": 3}, "stop"),
+        (CLEAN, LIMITS, {**START, "elapsed_seconds": 60.0}, "stop"),
+        ({"critical": 0}, LIMITS, START, "stop"),
+        ({**CLEAN, "huge": 1}, LIMITS, START, "stop"),
+        ({**CLEAN, "ci_pass": "yes"}, LIMITS, START, "stop"),
+    ],
+)
+def test_the_next_action(
+    summary: dict[str, object], policy: dict[str, object], used: dict[str, object], action: str
+) -> None:
+    """Blocking findings start solving in every mode but report_only; malformed input stops."""
+    decision = decide_next_action(summary, policy, used)
+    assert decision["action"] == action
+    assert decision["reason"]
+
+
+SOLVED = {"status": "solved", "diff_files": ["a.py"], "summary": ""}
+GREEN = {"ci_pass": True, "critical": 0, "high": 0}
+CHECKING = {"phase": "post_checks", "iteration": 1}
+
+
+def test_checks_decide_a_round() -> None:
+    """Green checks over a change are done; red ones are not."""
+    assert record_and_verify(SOLVED, GREEN, CHECKING) == {
+        "phase": "complete",
+        "done": True,
+        "blocker": None,
+    }
+    assert not record_and_verify(SOLVED, {**GREEN, "ci_pass": False}, CHECKING)["done"]
+    assert not record_and_verify({**SOLVED, "diff_files": []}, GREEN, CHECKING)["done"]
+
+
+def test_output_without_checks_is_a_failure_that_runs_them_again() -> None:
+    """A patch that was generated is not a fix that was verified."""
+    verdict = record_and_verify(SOLVED, None, CHECKING)
+    assert (verdict["phase"], verdict["done"]) == ("post_checks", False)
+
+
+def test_done_over_failing_checks_is_a_contradiction() -> None:
+    """Complete over red is a HIGH finding, not an end."""
+    verdict = record_and_verify(
+        SOLVED, {**GREEN, "ci_pass": False}, {**CHECKING, "phase": "complete"}
+    )
+    assert not verdict["done"]
+    assert "HIGH" in str(verdict["blocker"])
+
+
+def test_the_lock_is_read_anew(tmp_path: Path) -> None:
+    """A lock that is set while a run goes on is seen at its next step."""
+    lock = Lock(tmp_path)
+    policy = RulePolicy(mode="auto_solve_full", flags={}, overrides=Overrides(), lock=lock)
+    assert policy.resolve().can_execute
+    lock.set("release freeze")
+    assert policy.locked() == "release freeze"
+    assert policy.resolve().hard_stops
+    assert lock.clear()
+    assert not lock.clear()
+    assert policy.resolve().can_execute
+
+
+def test_an_issue_is_a_reason_to_solve_a_clean_tree(tmp_path: Path) -> None:
+    """A clean audit does not end a run that was given an issue."""
+    policy = RulePolicy(
+        mode="auto_solve_full", flags={}, overrides=Overrides(), lock=Lock(tmp_path)
+    )
+    clean = AuditSummary(critical=0, high=0, medium=0, low=0, info=0, ci_pass=True)
+    assert policy.next_action(clean, Spend(), asked=True).action == "solve"
+    assert policy.next_action(clean, Spend(), asked=False).action == "report"
+
+
+def test_defaults_of_the_modes(tmp_path: Path) -> None:
+    """auto_fix_safe: 3 iterations, 20 min, 5 files; auto_solve_full: 8, 60 min, 40; all can be set."""
+    lock = Lock(tmp_path)
+    safe = RulePolicy(mode="auto_fix_safe", flags={}, overrides=Overrides(), lock=lock).resolve()
+    full = RulePolicy(mode="auto_solve_full", flags={}, overrides=Overrides(), lock=lock).resolve()
+    own = RulePolicy(
+        mode="auto_solve_full", flags={}, overrides=Overrides(max_iterations=2, time_s=5), lock=lock
+    ).resolve()
+    assert (safe.ceilings.max_iterations, safe.ceilings.time_s, safe.ceilings.max_files) == (
+        3,
+        1200,
+        5,
+    )
+    assert (full.ceilings.max_iterations, full.ceilings.time_s, full.ceilings.max_files) == (
+        8,
+        3600,
+        40,
+    )
+    assert (own.ceilings.max_iterations, own.ceilings.time_s) == (2, 5)
