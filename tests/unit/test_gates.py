@@ -1,0 +1,222 @@
+"""The six gates decide, and what cannot be established does not pass (SPEC C5)."""
+
+from dataclasses import replace
+
+import pytest
+
+from surefoot.gates import default_gates
+from surefoot.gates.review import RuleReviewer
+from surefoot.kernel.ports import GateInput, ReviewInput, TurnOutput
+from surefoot.kernel.run import is_consistent
+from surefoot.values import (
+    Checkpoint,
+    CheckpointOutcome,
+    Classification,
+    Complexity,
+    Diff,
+    Evidence,
+    FileChange,
+    GateName,
+    GateOutcome,
+    Issue,
+    Mode,
+    ModelFailure,
+    ModelFault,
+    PlanIR,
+    PlanStep,
+    Review,
+    SandboxLevel,
+    StepIntent,
+    TreeId,
+    Unit,
+    UnitId,
+    UnitType,
+)
+
+STEP = PlanStep(
+    step_id="s", description="d", intent=StepIntent.MODIFY, acceptance=("the test passes",)
+)
+PLAN = PlanIR(
+    analysis="", steps=(STEP,), verification=("t",), complexity=Complexity.LOW, confidence=1.0
+)
+UNIT = Unit(
+    unit_id=UnitId("u"),
+    unit_type=UnitType.FIX,
+    strategy="repair",
+    issue=Issue(source="text", text="x"),
+    plan=PLAN,
+)
+
+
+def diff(*paths: str) -> Diff:
+    """A diff that changes these files."""
+    files = tuple(FileChange(path=p, status="M", added=1, removed=1) for p in paths)
+    return Diff(before=TreeId("a"), after=TreeId("b"), files=files, patch="")
+
+
+def proof(kind: str = "failing-tests", *, passed: bool = True) -> Evidence:
+    """One proof."""
+    return Evidence(kind=kind, command="c", before="b", after="a", passed=passed)  # type: ignore[arg-type]
+
+
+def word(kind: Classification, outcome: CheckpointOutcome) -> Checkpoint:
+    """A checkpoint."""
+    return Checkpoint(outcome=outcome, classification=kind, summary="s")
+
+
+GOOD = GateInput(
+    unit=UNIT,
+    mode=Mode.AUTO_SOLVE_FULL,
+    locked=None,
+    risk_flags=frozenset(),
+    max_files=2,
+    sandbox=SandboxLevel.BUBBLEWRAP,
+    unsandboxed_allowed=False,
+    tree=TreeId("b"),
+    output=TurnOutput(transcript="", claim="none", effective_actions=1),
+    diff=diff("a.py"),
+    run_diff=diff("a.py"),
+    contents={"a.py": ("x = 1", "x = 2")},
+    evidence=(proof(), proof("base-tests"), proof("protected-files")),
+    checkpoint=word(Classification.COMPLETE, CheckpointOutcome.COMPLETE),
+)
+OVERLOAD = ModelFailure(fault=ModelFault.OVERLOAD, message="busy", model="m")
+HARD, AGAIN = GateOutcome.HARD_FAIL, GateOutcome.RETRYABLE_FAIL
+NO_DIFF = diff()
+
+CASES: list[tuple[GateName, dict[str, object], GateOutcome, str]] = [
+    (GateName.POLICY, {"locked": "freeze"}, HARD, "policy"),
+    (GateName.POLICY, {"mode": Mode.REPORT_ONLY}, HARD, "policy"),
+    (GateName.POLICY, {"sandbox": SandboxLevel.NONE}, HARD, "policy"),
+    (GateName.INPUT, {"unit": replace(UNIT, plan=replace(PLAN, steps=()))}, HARD, "input"),
+    (GateName.INPUT, {"unit": replace(UNIT, plan=replace(PLAN, verification=()))}, HARD, "input"),
+    (
+        GateName.INPUT,
+        {"unit": replace(UNIT, plan=replace(PLAN, steps=(replace(STEP, acceptance=()),)))},
+        HARD,
+        "input",
+    ),
+    (GateName.EXECUTION, {"error": "internal: broke"}, AGAIN, "execution"),
+    (GateName.EXECUTION, {"output": None}, HARD, "execution"),
+    (
+        GateName.EXECUTION,
+        {
+            "output": replace(
+                GOOD.output or TurnOutput(transcript="", claim="none"), failure=OVERLOAD
+            ),
+            "diff": NO_DIFF,
+        },
+        AGAIN,
+        "model",
+    ),
+    (GateName.ARTIFACT, {"diff": None}, HARD, "artifact"),
+    (GateName.ARTIFACT, {"unit": replace(UNIT, writes=("b.py",))}, AGAIN, "artifact"),
+    (GateName.ARTIFACT, {"run_diff": diff("a", "b", "c")}, AGAIN, "policy"),
+    (GateName.ARTIFACT, {"contents": {"a.py": ("", "def (")}}, AGAIN, "artifact"),
+    (GateName.ARTIFACT, {"contents": {"a.json": ("", "{")}}, AGAIN, "artifact"),
+    (GateName.ARTIFACT, {"contents": {"a.toml": ("", "= 1")}}, AGAIN, "artifact"),
+    (GateName.VERIFICATION, {"evidence": ()}, AGAIN, "verification"),
+    (GateName.VERIFICATION, {"evidence": (proof(passed=False),)}, AGAIN, "code"),
+    (
+        GateName.VERIFICATION,
+        {"evidence": (proof(), proof("base-tests", passed=False)), "gain": True},
+        AGAIN,
+        "code",
+    ),
+    (
+        GateName.VERIFICATION,
+        {"evidence": (proof(), proof("protected-files", passed=False))},
+        AGAIN,
+        "test",
+    ),
+    (GateName.VERIFICATION, {"diff": NO_DIFF}, AGAIN, "verification"),
+    (GateName.CLOSEOUT, {"error": "git: no space"}, AGAIN, "git"),
+    (
+        GateName.CLOSEOUT,
+        {"checkpoint": word(Classification.BLOCKER_STALL, CheckpointOutcome.BLOCKER)},
+        HARD,
+        "verification",
+    ),
+    (
+        GateName.CLOSEOUT,
+        {"checkpoint": word(Classification.EXECUTOR_REFUSED, CheckpointOutcome.BLOCKER)},
+        AGAIN,
+        "model",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", list(GateName))
+def test_a_good_turn_passes(name: GateName) -> None:
+    """Each of the six lets an honest turn through."""
+    assert default_gates()[name].evaluate(GOOD).outcome is GateOutcome.PASS
+
+
+@pytest.mark.parametrize(("name", "changes", "outcome", "failure"), CASES)
+def test_a_bad_turn_is_stopped(
+    name: GateName, changes: dict[str, object], outcome: GateOutcome, failure: str
+) -> None:
+    """Each fault is stopped by its gate with its class and a reason."""
+    result = default_gates()[name].evaluate(replace(GOOD, **changes))  # type: ignore[arg-type]
+    assert (result.outcome, result.failure) == (outcome, failure)
+    assert result.reason
+
+
+def test_less_than_complete_is_kept_only_with_a_gain() -> None:
+    """Strictly fewer failures and no harm: kept. No gain: rolled back."""
+    partial = replace(GOOD, evidence=(proof(passed=False), proof("base-tests")))
+    gate = default_gates()[GateName.VERIFICATION]
+    assert gate.evaluate(replace(partial, gain=True)).outcome is GateOutcome.PASS
+    assert gate.evaluate(partial).outcome is AGAIN
+
+
+REVIEW = ReviewInput(
+    issue=UNIT.issue,
+    diff=diff("a.py"),
+    contents={"a.py": ("x = 1", "x = 2")},
+    evidence=(proof(),),
+    mode=Mode.AUTO_SOLVE_FULL,
+    risk_flags=frozenset(),
+    test_paths=frozenset(),
+    control_paths=frozenset(),
+)
+
+
+def test_a_reviewer_vetoes_what_a_rule_finds() -> None:
+    """A rule's word on a product file is a veto with a place; without one there is no objection."""
+    reviewer = RuleReviewer(
+        [("two", lambda _path, _before, after: ["has a 2"] if "2" in (after or "") else [])]
+    )
+    assert reviewer.review(REVIEW).action == "BLOCK"
+    assert reviewer.review(REVIEW).findings[0].file == "a.py"
+    assert RuleReviewer([]).review(REVIEW).verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"diff": NO_DIFF, "contents": {}},
+        {"test_paths": frozenset({"a.py"})},
+        {"control_paths": frozenset({"a.py"})},
+        {"evidence": (proof(passed=False),)},
+    ],
+)
+def test_a_reviewer_vetoes_by_itself(changes: dict[str, object]) -> None:
+    """An empty change, a changed test, a changed control file and an open proof are vetoed."""
+    assert RuleReviewer([]).review(replace(REVIEW, **changes)).action == "BLOCK"  # type: ignore[arg-type]
+
+
+def test_flags_lift_the_guard_on_tests_and_ci() -> None:
+    """With its flag on, a changed test or CI file is no veto by itself."""
+    guarded = replace(REVIEW, test_paths=frozenset({"a.py"}), control_paths=frozenset({"a.py"}))
+    flags = frozenset({"allow_test_changes", "allow_ci_changes"})
+    assert RuleReviewer([]).review(replace(guarded, risk_flags=flags)).action == "PROCEED"
+
+
+@pytest.mark.parametrize("verdict", ["PASS", "FAIL", "WAIVER"])
+@pytest.mark.parametrize("action", ["PROCEED", "BLOCK"])
+def test_only_three_pairs_are_consistent(verdict: str, action: str) -> None:
+    """PASS+PROCEED, FAIL+BLOCK, WAIVER+PROCEED; any other pair is a contradiction."""
+    review = Review(verdict=verdict, action=action, reason="r")  # type: ignore[arg-type]
+    good = {("PASS", "PROCEED"), ("FAIL", "BLOCK"), ("WAIVER", "PROCEED")}
+    assert is_consistent(review) is ((verdict, action) in good)
