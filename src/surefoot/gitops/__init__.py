@@ -4,7 +4,9 @@ from surefoot.gitops.accept import Accepted, Verify, accept, reject
 from surefoot.gitops.collect import Collected, Removed, collect_garbage, remove_worktree
 from surefoot.gitops.git import Git, check_git
 from surefoot.gitops.manifest import manifest, quick_manifest
+from surefoot.gitops.reading import tree_checkout, tree_diff, tree_exists
 from surefoot.gitops.repository import Repository
+from surefoot.gitops.trees import tree_checkout, tree_diff, tree_exists
 from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace
 
 __all__ = [
@@ -24,4 +26,7 @@ __all__ = [
     "reject",
     "remove_worktree",
     "reopen_workspace",
+    "tree_checkout",
+    "tree_diff",
+    "tree_exists",
 ]

@@ -103,6 +103,8 @@ class Lease:
             raise UsageError(
                 f"run {run_id} belongs to {note.repository!r}, not to {str(common_dir)!r}; name that repository"
             )
+        if note is not None and note.pid == os.getpid():
+            raise UsageError(f"run {run_id} is open in this process; close its workspace first")
         holder = f"process {note.pid}" if note is not None and note.alive else "another process"
         raise UsageError(
             f"run {run_id} is in use by {holder}; wait until it has ended, or end it, and try again"

@@ -26,7 +26,7 @@ from surefoot.gitops.objects import Objects
 from surefoot.gitops.phantoms import Conversions
 from surefoot.gitops.refs import RefChange, RunRefs
 from surefoot.gitops.repository import Repository
-from surefoot.gitops.worktree_git import FULL, read_tree
+from surefoot.gitops.worktree_git import FULL, fill, read_tree
 from surefoot.values import CommitId, Diff, FileEdit, RunId, TreeId
 
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
@@ -184,8 +184,7 @@ class GitWorkspace:
         try:
             with mended("make a checkout"):
                 root.mkdir()
-            with self._objects.index() as git:
-                read_tree(git.bound(cwd=root, variables={"GIT_WORK_TREE": root}), tree)
+            fill(self._objects, tree, root)
             self._carried.place(root)
             yield root
         finally:
@@ -303,11 +302,13 @@ def reopen_workspace(
     home: Path,
     carry: Sequence[str] = (),
     head: CommitId | None = None,
+    branch: str | None = None,
 ) -> GitWorkspace:
     """Take up a run again: what a killed process has left is mended, the worktree holds the last closed turn.
 
-    `head` is the commit of the last turn that the ledger calls closed (None: what the branch says); a newer turn
-    commit was made but not recorded, and is taken back.
+    `head` is the commit of the last turn that the ledger calls closed, the base when there is none (None: what the
+    branch says). A newer turn commit was made but not recorded, and is taken back. A run that was killed before its
+    refs were whole begins again from `head`, for `branch` (full name; None: the one that is checked out).
 
     Raises:
         UsageError: The repository knows no such run, somebody uses it, or `head` is none of its commits.
@@ -319,6 +320,9 @@ def reopen_workspace(
         git = repository.git().bound(holds=(lease.fd,))
         refs.unlock(repository.common_dir, run_id)
         known = refs.load(git, run_id)
+        if known is None and head is not None:
+            refs.delete(git, refs.refs_of(git, run_id))
+            known = refs.create(git, run_id, head, branch or repository.branch)
         if known is None:
             raise UsageError(
                 f"the repository at {str(repository.root)!r} has no work of run {run_id}; start a new run"

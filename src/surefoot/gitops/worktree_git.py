@@ -1,9 +1,11 @@
 """How git fills a worktree of ours: always whole, with modes and links, whatever suits the user's own disk."""
 
+from pathlib import Path
 from typing import Final
 
 from surefoot.errors import EnvironmentBrokenError, GitError
 from surefoot.gitops.git import Git
+from surefoot.gitops.objects import Objects
 from surefoot.values import TreeId
 
 FULL: Final = (
@@ -34,3 +36,9 @@ def read_tree(git: Git, tree: TreeId) -> None:
             f"a filter that the repository's attributes name does not run: {error.stderr.strip()!r}; "
             "install it, or take it out of the git configuration"
         ) from error
+
+
+def fill(objects: Objects, tree: TreeId, root: Path) -> None:
+    """Write the files of a tree into an empty folder."""
+    with objects.index() as git:
+        read_tree(git.bound(cwd=root, variables={"GIT_WORK_TREE": root}), tree)
