@@ -1,0 +1,1 @@
+"""Models: the embedded one, OpenAI-compatible endpoints, and the weights."""

@@ -1,0 +1,299 @@
+"""The embedded model: llama.cpp in a process of its own that all runs of the user share.
+
+How a batch is answered. The prompts are cut into tokens first, and what does not fit is refused, never truncated. Requests
+whose prompts begin alike form a group; the group's common head is evaluated once, and the resulting state is copied into
+other slots before the group is sent, since llama.cpp by itself evaluates equal prompts that arrive together once in each slot.
+What stands in a slot or in the host's prompt cache from earlier calls is reused by llama.cpp itself (`Usage.cached_tokens`).
+
+Seeds: the same request, asked alone, gives the same answer on the same machine. Asked beside others it may differ in rare
+tokens, because the order of floating-point sums depends on what is computed together.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from surefoot.codec import canonical, digest
+from surefoot.errors import ModelUnavailableError, SurefootError
+from surefoot.models.hosting import (
+    INSTALL_MEND,
+    Address,
+    HostDoor,
+    HostSettings,
+    usable_cores,
+)
+from surefoot.models.openai_chat import ChatServer, OpenAIChat, overflow
+from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelRequest
+
+NAME: Final = "embedded"
+CONTEXT_TOKENS: Final = 4096
+SLOTS: Final = 4
+# A shorter head costs less to evaluate again than its copies cost in calls.
+_SHARED_TOKENS: Final = 48
+_REMEMBERED_PROMPTS: Final = 512
+_CALL_S: Final = 600.0
+
+Tokens = tuple[int, ...]
+
+
+class EmbeddedModel:
+    """The `Model` port over the shared host. Thread-safe; starts nothing before the first call.
+
+    Args:
+        weights: The GGUF file.
+        cache: Folder for the host's address, locks and log; made when missing.
+        slots: Requests that the host computes together.
+        threads: Of the host; by default as many as this process has cores.
+        context_tokens: Of each slot: prompt and answer together.
+        speculate: Propose what stands already in the prompt (n-gram look-up); changes the speed, not the answers.
+        idle_s: The host ends when no client has lived for so long.
+        monotonic: The clock that durations are taken from.
+
+    Raises:
+        ModelUnavailableError: xllamacpp is not installed, or the file is missing.
+    """
+
+    def __init__(
+        self,
+        weights: Path,
+        cache: Path,
+        *,
+        slots: int = SLOTS,
+        threads: int | None = None,
+        context_tokens: int = CONTEXT_TOKENS,
+        speculate: bool = True,
+        idle_s: float = 120.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if find_spec("xllamacpp") is None:
+            raise ModelUnavailableError(
+                f"the embedded model needs xllamacpp, which is not installed; {INSTALL_MEND}"
+            )
+        if not weights.is_file():
+            raise ModelUnavailableError(
+                f"the model file {str(weights)!r} is missing; fetch it with `surefoot models pull`"
+            )
+        settings = HostSettings(
+            weights=weights,
+            slots=slots,
+            threads=threads or usable_cores(),
+            context_tokens=context_tokens,
+            speculate=speculate,
+            idle_s=idle_s,
+        )
+        self._slots, self._context_tokens = slots, context_tokens
+        self._monotonic = monotonic
+        self._door = HostDoor(settings, cache, monotonic=monotonic)
+        self._talk: _Talk | None = None
+        self._tokens = lru_cache(maxsize=_REMEMBERED_PROMPTS)(self._tokenize)
+
+    @property
+    def name(self) -> str:
+        """As the port says."""
+        return NAME
+
+    @property
+    def context_tokens(self) -> int:
+        """As the port says."""
+        return self._context_tokens
+
+    @property
+    def parallel(self) -> int:
+        """As the port says."""
+        return self._slots
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Exact, with the chat template; asks the host.
+
+        Raises:
+            ModelUnavailableError: The host cannot be started or does not answer.
+        """
+        return len(self._tokens(tuple(messages), ""))
+
+    def estimate_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Nothing."""
+        del prompt_tokens, completion_tokens
+        return 0.0
+
+    def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        """As the port says."""
+        answers = self._attempt(requests)
+        broken = [
+            i
+            for i, answer in enumerate(answers)
+            if isinstance(answer, ModelFailure)
+            and answer.fault in (ModelFault.UNREACHABLE, ModelFault.BROKEN_STREAM)
+        ]
+        if not broken:
+            return answers
+        # The host died under us; `address()` finds out and starts another one, once.
+        again = self._attempt([requests[i] for i in broken])
+        renewed = dict(zip(broken, again, strict=True))
+        return tuple(renewed.get(i, answer) for i, answer in enumerate(answers))
+
+    def close(self) -> None:
+        """Let go of the host; a later call takes hold of it again."""
+        self._door.close()
+        if self._talk is not None:
+            self._talk.close()
+            self._talk = None
+
+    def _attempt(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        if not requests:
+            return ()
+        try:
+            talk = self._connect()
+            prompts = [self._tokens(r.messages, r.prefill) for r in requests]
+        except SurefootError as problem:
+            failure = ModelFailure(fault=ModelFault.UNREACHABLE, message=str(problem), model=NAME)
+            return tuple(failure for _ in requests)
+        answers: dict[int, ModelAnswer] = {}
+        fitting: dict[int, Tokens] = {}
+        for i, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
+            if len(prompt) + request.max_tokens > self._context_tokens:
+                answers[i] = overflow(NAME, len(prompt), request.max_tokens, self._context_tokens)
+            else:
+                fitting[i] = prompt
+        answers.update(self._send(talk, requests, fitting))
+        return tuple(answers[i] for i in range(len(requests)))
+
+    def _send(
+        self, talk: "_Talk", requests: Sequence[ModelRequest], prompts: Mapping[int, Tokens]
+    ) -> dict[int, ModelAnswer]:
+        """Group by group, so that a head is shared when slots for it are about to be free."""
+        sent: dict[int, Future[ModelAnswer]] = {}
+        with ThreadPoolExecutor(self._slots) as pool:
+            for group in groups(prompts):
+                waiting = {f for f in sent.values() if not f.done()}
+                while len(waiting) >= self._slots:
+                    waiting = wait(waiting, return_when=FIRST_COMPLETED).not_done
+                if len(group) > 1:
+                    talk.share_head(shared_head([prompts[i] for i in group]), len(group))
+                sent |= {i: pool.submit(talk.chat.send, requests[i]) for i in group}
+            return {i: future.result() for i, future in sent.items()}
+
+    def _connect(self) -> "_Talk":
+        address = self._door.address()
+        if self._talk is None or self._talk.address != address:
+            if self._talk is not None:
+                self._talk.close()
+            self._talk = _Talk(address, self._door.folder, self._slots, self._monotonic)
+        return self._talk
+
+    def _tokenize(self, messages: tuple[Message, ...], prefill: str) -> Tokens:
+        return self._connect().tokenize(messages, prefill)
+
+
+class _Talk:
+    """The conversation with one living host."""
+
+    def __init__(
+        self, address: Address, folder: Path, slots: int, monotonic: Callable[[], float]
+    ) -> None:
+        self.address = address
+        self._folder = folder
+        self._slots = slots
+        self._client = httpx.Client(
+            base_url=address.url,
+            headers={"authorization": f"Bearer {address.key}"},
+            timeout=_CALL_S,
+            trust_env=False,
+        )
+        server = ChatServer(
+            base_url=f"{address.url}/v1",
+            api_key=address.key,
+            continues_prefill=True,
+            logprobs=True,
+            extra={"cache_prompt": True},
+            reply_s=_CALL_S,
+        )
+        self.chat = OpenAIChat(NAME, server, parallel=slots, label=NAME, monotonic=monotonic)
+
+    def close(self) -> None:
+        self._client.close()
+        self.chat.close()
+
+    def tokenize(self, messages: Sequence[Message], prefill: str) -> Tokens:
+        """The prompt's tokens as the host will read them."""
+        said = [{"role": m.role, "content": m.content} for m in messages]
+        if prefill:
+            said.append({"role": "assistant", "content": prefill})
+        prompt = self._call("/apply-template", {"messages": said}).get("prompt")
+        wanted = {"content": prompt, "add_special": True, "parse_special": True}
+        tokens = self._call("/tokenize", wanted).get("tokens")
+        if not isinstance(tokens, list):
+            raise ModelUnavailableError(
+                f"the embedded model's process does not count tokens as expected; end process {self.address.pid}"
+            )
+        return tuple(tokens)
+
+    def share_head(self, head: Tokens, copies: int) -> None:
+        """Evaluate `head` once and put its state into enough idle slots; an optimisation, so any failure just ends it."""
+        if len(head) < _SHARED_TOKENS:
+            return
+        file = f"{digest(canonical([os.getpid(), *head]))[:24]}.kv"
+        try:
+            warm = self._call("/completion", {"prompt": head, "n_predict": 0, "cache_prompt": True})
+            source = warm.get("id_slot")
+            if not isinstance(source, int):
+                return
+            self._call(f"/slots/{source}?action=save", {"filename": file})
+            others = [i for i in self._idle_slots() if i != source]
+            for slot in others[: copies - 1]:
+                self._call(f"/slots/{slot}?action=restore", {"filename": file})
+        except ModelUnavailableError:
+            return
+        finally:
+            (self._folder / file).unlink(missing_ok=True)
+
+    def _idle_slots(self) -> list[int]:
+        try:
+            reply = self._client.get("/slots")
+            listed = reply.json()
+        except (httpx.TransportError, ValueError):
+            return []
+        return [s["id"] for s in listed if not s["is_processing"]] if reply.is_success else []
+
+    def _call(self, path: str, body: Mapping[str, object]) -> dict[str, object]:
+        try:
+            reply = self._client.post(path, content=canonical(body))
+            content: object = reply.json()
+        except (httpx.TransportError, ValueError) as problem:
+            raise ModelUnavailableError(
+                f"the embedded model's process broke off at {path}: {problem}; the next call starts another one"
+            ) from problem
+        if not reply.is_success or not isinstance(content, dict):
+            raise ModelUnavailableError(
+                f"the embedded model's process refused {path}: {reply.text[:200]!r}"
+            )
+        return content
+
+
+def groups(prompts: Mapping[int, Tokens]) -> list[list[int]]:
+    """The requests whose prompts share a head of at least half of the longest one, in the order of their first request."""
+    alike: list[list[int]] = []
+    head: Tokens = ()
+    for i in sorted(prompts, key=lambda i: (prompts[i], i)):
+        common = shared_head([head, prompts[i]])
+        if alike and 2 * len(common) >= max(len(prompts[j]) for j in (*alike[-1], i)):
+            alike[-1].append(i)
+            head = common
+        else:
+            alike.append([i])
+            head = prompts[i]
+    return sorted((sorted(group) for group in alike), key=min)
+
+
+def shared_head(prompts: Sequence[Tokens]) -> Tokens:
+    """The longest common beginning."""
+    first, last = min(prompts), max(prompts)  # all others lie between these two
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return tuple(token for token, _ in same)

@@ -1,0 +1,373 @@
+"""A model behind an OpenAI-compatible HTTP endpoint: OpenAI itself, Ollama, vLLM, llama.cpp and the like.
+
+No call is made before `complete`. Every way in which a call can go wrong is a `ModelFailure`. Nothing is retried here, with
+one exception: a server that names an optional field which it does not take is asked once more without it.
+"""
+
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+import httpx
+
+from surefoot.codec import canonical
+from surefoot.errors import SettingsError
+from surefoot.models import wire
+from surefoot.values import (
+    Message,
+    ModelAnswer,
+    ModelFailure,
+    ModelFault,
+    ModelReply,
+    ModelRequest,
+    Usage,
+)
+
+# No model answers with more; a server that sends more is broken or hostile.
+REPLY_LIMIT_BYTES: Final = 4 * 1024**2
+_CONNECT_S: Final = 5.0
+_OPTIONAL: Final = frozenset({"logprobs", "seed", "temperature", "response_format", "stop"})
+_PIECES: Final = re.compile(r"[A-Za-z]{1,3}|\d|[ \t]+|\n+|[\x00-\x7f]|[^\x00-\x7f]")
+_MESSAGE_TOKENS: Final = 8
+_SHORTEST_CHECKED_WORDS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What tokens cost, USD for a million."""
+
+    prompt_usd: float = 0.0
+    completion_usd: float = 0.0
+
+
+# An upper bound for models whose price nobody has told us; budgets are reserved by it, so it errs upwards.
+UNKNOWN_PRICE: Final = Price(prompt_usd=20.0, completion_usd=160.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatServer:
+    """Where an endpoint is, and what it can do beyond the plain protocol."""
+
+    base_url: str
+    """Up to and including the version, e.g. `http://127.0.0.1:11434/v1`."""
+    api_key: str | None = field(default=None, repr=False)
+    continues_prefill: bool = False
+    """It goes on writing a trailing assistant message (llama.cpp, Ollama). Elsewhere that message is not sent, and the
+    prefill is put before the answer unless the answer begins with it."""
+    schema: bool = True
+    """It takes `response_format` with a JSON Schema."""
+    logprobs: bool = False
+    """It gives the log-probabilities of its tokens when asked."""
+    extra: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """Fields that are sent with every request."""
+    reply_s: float = 600.0
+    """Longest time for one whole reply."""
+
+
+class OpenAIChat:
+    """The `Model` port over such an endpoint. Thread-safe.
+
+    Args:
+        name: The model as the endpoint calls it; settings and events call it `openai/<name>` unless `label` says else.
+        server: The endpoint.
+        context_tokens: Prompt and answer together; a longer request is refused without a call.
+        parallel: How many requests are under way at once.
+        price: Used for estimates, and for the cost where the provider states none.
+        label: Name in settings and events.
+        monotonic: The clock that durations are taken from.
+
+    Raises:
+        SettingsError: The base URL or the key cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        server: ChatServer,
+        *,
+        context_tokens: int = 32_768,
+        parallel: int = 4,
+        price: Price | None = None,
+        label: str | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        loopback = is_loopback(_checked(server))
+        self._model, self._server = name, server
+        self._name = label or f"openai/{name}"
+        self._context_tokens, self._parallel = context_tokens, max(1, parallel)
+        self._price = price or (Price() if loopback else UNKNOWN_PRICE)
+        self._monotonic = monotonic
+        self._left_out: frozenset[str] = frozenset()
+        self._length_field = "max_tokens"
+        headers = {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(server.reply_s, connect=_CONNECT_S),
+            limits=httpx.Limits(max_connections=self._parallel),
+            trust_env=not loopback,  # a proxy never stands between this machine and itself
+        )
+
+    @property
+    def name(self) -> str:
+        """As the port says."""
+        return self._name
+
+    @property
+    def context_tokens(self) -> int:
+        """As the port says."""
+        return self._context_tokens
+
+    @property
+    def parallel(self) -> int:
+        """As the port says."""
+        return self._parallel
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """An upper estimate: the endpoint's tokenizer is not known here."""
+        return sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in messages)
+
+    def estimate_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """As the port says."""
+        price = self._price
+        return (
+            prompt_tokens * price.prompt_usd + completion_tokens * price.completion_usd
+        ) / 1_000_000
+
+    def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        """As the port says; at most `parallel` at once."""
+        if len(requests) <= 1:
+            return tuple(self.answer(request) for request in requests)
+        with ThreadPoolExecutor(min(self._parallel, len(requests))) as pool:
+            return tuple(pool.map(self.answer, requests))
+
+    def close(self) -> None:
+        """Close the connections; a second call does nothing."""
+        self._client.close()
+
+    def answer(self, request: ModelRequest) -> ModelAnswer:
+        """Answer one request, after the check that it fits."""
+        prompt = self.count_tokens(request.messages) + estimate_tokens(request.prefill)
+        if prompt + request.max_tokens > self._context_tokens:
+            return overflow(self._name, prompt, request.max_tokens, self._context_tokens)
+        return self.send(request)
+
+    def send(self, request: ModelRequest) -> ModelAnswer:
+        """Answer one request that is known to fit."""
+        started = self._monotonic()
+        got = self._post(self._body(request), started)
+        if isinstance(got, wire.Fault) and self._adapt(got.unsupported):
+            got = self._post(self._body(request), started)
+        wall_s = self._monotonic() - started
+        outcome = self._judge(request, got, wall_s) if isinstance(got, wire.Completion) else got
+        if isinstance(outcome, ModelReply):
+            return outcome
+        return ModelFailure(
+            fault=outcome.kind,
+            message=self._clean(outcome.message),
+            model=self._name,
+            usage=self._paid(outcome.usage),
+            retry_after_s=outcome.retry_after_s,
+            wall_s=wall_s,
+        )
+
+    def _body(self, request: ModelRequest) -> bytes:
+        server = self._server
+        messages = [{"role": m.role, "content": m.content} for m in request.messages]
+        if request.prefill and server.continues_prefill:
+            messages.append({"role": "assistant", "content": request.prefill})
+        body: dict[str, object] = {
+            **server.extra,
+            "model": self._model,
+            "messages": messages,
+            self._length_field: request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed % 2**31,
+            "stream": False,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if server.logprobs:
+            body["logprobs"] = True
+            body["top_logprobs"] = 1
+        if request.json_schema is not None and server.schema:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {
+                    "name": re.sub(r"[^A-Za-z0-9_-]", "_", request.purpose)[:64] or "answer",
+                    "strict": True,
+                    "schema": json.loads(request.json_schema),
+                },
+            }
+        for name in self._left_out:
+            body.pop(name, None)
+        if "logprobs" in self._left_out:
+            body.pop("top_logprobs", None)
+        return canonical(body)
+
+    def _adapt(self, unsupported: str | None) -> bool:
+        """Leave out, from now on, what the server said that it does not take; whether asking again makes sense."""
+        name = "logprobs" if unsupported == "top_logprobs" else unsupported
+        if name == "max_tokens" and self._length_field == name:
+            # OpenAI's reasoning models renamed it; older servers know only the first name.
+            self._length_field = "max_completion_tokens"
+            return True
+        if name in _OPTIONAL and name not in self._left_out:
+            self._left_out |= {name}
+            return True
+        return False
+
+    def _post(self, body: bytes, started: float) -> wire.Completion | wire.Fault:
+        url = self._server.base_url.rstrip("/") + "/chat/completions"
+        headers = {"content-type": "application/json"}
+        try:
+            with self._client.stream("POST", url, content=body, headers=headers) as response:
+                received = self._received(response, started)
+                status = response.status_code
+                reply_headers = {k.lower(): v for k, v in response.headers.items()}
+        except httpx.HTTPError as problem:
+            return self._broken(problem)
+        if isinstance(received, wire.Fault):
+            return received
+        if status == httpx.codes.OK:
+            return wire.read_completion(received)
+        return wire.read_failure(status, reply_headers, received)
+
+    def _broken(self, problem: httpx.HTTPError) -> wire.Fault:
+        """What a call that ended without a status means."""
+        url = self._server.base_url
+        if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+            return wire.Fault(
+                kind=ModelFault.UNREACHABLE,
+                message=f"nobody answers at {url}: {problem}; start the server or mend the base URL",
+            )
+        if isinstance(problem, httpx.TimeoutException):
+            return self._late()
+        if isinstance(problem, httpx.DecodingError):
+            return wire.Fault(
+                kind=ModelFault.MALFORMED,
+                message=f"the reply of {url} cannot be unpacked: {problem}",
+            )
+        return wire.Fault(
+            kind=ModelFault.BROKEN_STREAM, message=f"the connection to {url} broke: {problem}"
+        )
+
+    def _received(self, response: httpx.Response, started: float) -> bytes | wire.Fault:
+        """The whole body, within the limits of size and time."""
+        received = bytearray()
+        for chunk in response.iter_bytes():
+            received += chunk
+            if len(received) > REPLY_LIMIT_BYTES:
+                return wire.Fault(
+                    kind=ModelFault.MALFORMED,
+                    message=f"the reply is longer than {REPLY_LIMIT_BYTES} bytes and was cut off",
+                )
+            if self._monotonic() - started > self._server.reply_s:
+                return self._late()
+        return bytes(received)
+
+    def _late(self) -> wire.Fault:
+        return wire.Fault(
+            kind=ModelFault.TIMEOUT,
+            message=f"no complete reply from {self._server.base_url} within {self._server.reply_s:g} s",
+        )
+
+    def _judge(
+        self, request: ModelRequest, got: wire.Completion, wall_s: float
+    ) -> ModelReply | wire.Fault:
+        if got.refusal is not None or got.finish == "content_filter":
+            said = got.refusal or "the provider's filter stopped the answer"
+            return wire.Fault(kind=ModelFault.REFUSAL, message=said[:500], usage=got.usage)
+        if self._truncated(request, got.usage):
+            return wire.Fault(
+                kind=ModelFault.CONTEXT_OVERFLOW,
+                message=f"the server read only {got.usage.prompt_tokens} tokens of the prompt: it cuts long prompts off; "
+                "give it a larger context (Ollama: num_ctx)",
+                usage=got.usage,
+            )
+        prefill = request.prefill
+        text = got.text if got.text.startswith(prefill) else prefill + got.text
+        if not text.removeprefix(prefill).strip():
+            return wire.Fault(
+                kind=ModelFault.EMPTY,
+                message=f"the answer is empty (finish reason {got.finish!r})",
+                usage=got.usage,
+            )
+        finish: Literal["stop", "length"] = "length" if got.finish == "length" else "stop"
+        return ModelReply(
+            text=text,
+            model=got.model or self._model,
+            finish=finish,
+            usage=self._paid(got.usage),
+            wall_s=wall_s,
+            mean_logprob=got.mean_logprob,
+        )
+
+    @staticmethod
+    def _truncated(request: ModelRequest, usage: Usage) -> bool:
+        """Whether the server cannot have read the whole prompt: no tokenizer puts two words into one token on average."""
+        words = sum(len(m.content.split()) for m in request.messages)
+        return words > _SHORTEST_CHECKED_WORDS and 0 < usage.prompt_tokens < words // 2
+
+    def _paid(self, usage: Usage) -> Usage:
+        if usage.cost_usd > 0:
+            return usage
+        return replace(
+            usage, cost_usd=self.estimate_usd(usage.prompt_tokens, usage.completion_tokens)
+        )
+
+    def _clean(self, message: str) -> str:
+        key = self._server.api_key
+        return message.replace(key, "***") if key else message
+
+
+def overflow(model: str, prompt: int, answer: int, context: int) -> ModelFailure:
+    """The refusal of a request that does not fit; nothing was sent."""
+    return ModelFailure(
+        fault=ModelFault.CONTEXT_OVERFLOW,
+        message=f"{prompt} tokens of prompt and {answer} of answer do not fit into {context}; shorten the prompt",
+        model=model,
+    )
+
+
+def estimate_tokens(text: str) -> int:
+    """An upper estimate of a text's tokens for the byte-pair tokenizers in use: three letters, one digit or one sign a token."""
+    ascii_pieces = 0
+    others = 0
+    for piece in _PIECES.findall(text):
+        if piece.isascii():
+            ascii_pieces += math.ceil(len(piece) / 16) if piece.isspace() else 1
+        else:
+            others += len(piece.encode("utf-8", "replace"))
+    return ascii_pieces + others
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name is this very machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _checked(server: ChatServer) -> str:
+    """The host of the base URL."""
+    parts = urlsplit(server.base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingsError(
+            f"the base URL {server.base_url!r} is not an http(s) address; give one like http://127.0.0.1:11434/v1"
+        )
+    key = server.api_key or ""
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(
+            "the API key holds characters that a key cannot have (spaces, line ends, non-ASCII); copy it again"
+        )
+    return parts.hostname

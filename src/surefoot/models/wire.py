@@ -1,0 +1,263 @@
+"""What an OpenAI-compatible endpoint says, turned into values; pure.
+
+Everything that comes over the wire is untrusted: a reply of the wrong shape is a `MALFORMED` failure, never an exception.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from surefoot.values import ModelFault, Usage
+
+_OVERFLOW: Final = re.compile(
+    r"context[ _-]?(length|window|size)|maximum context|available context|context_length_exceeded"
+    r"|exceed_context|too many (input )?tokens|prompt is too long|input is too long|reduce the length"
+    r"|(input|prompt) (length|tokens?) .{0,40}exceed",
+    re.IGNORECASE,
+)
+_FILTERED: Final = re.compile(
+    r"content[ _-]?(policy|filter)|safety system|responsible ?ai", re.IGNORECASE
+)
+_BY_WORDS: Final = (
+    (ModelFault.CONTEXT_OVERFLOW, _OVERFLOW),
+    (ModelFault.REFUSAL, _FILTERED),
+    (ModelFault.RATE_LIMIT, re.compile(r"rate[ _-]?limit|insufficient_quota", re.IGNORECASE)),
+    (ModelFault.OVERLOAD, re.compile(r"overloaded|unavailable|internal server", re.IGNORECASE)),
+)
+_UNSUPPORTED: Final = re.compile(
+    r"unsupported|not supported|unrecognized|unknown (field|param)|extra inputs", re.IGNORECASE
+)
+_BY_STATUS: Final[Mapping[int, ModelFault]] = {
+    401: ModelFault.AUTH,
+    402: ModelFault.AUTH,
+    403: ModelFault.AUTH,
+    404: ModelFault.NOT_FOUND,
+    405: ModelFault.NOT_FOUND,
+    408: ModelFault.TIMEOUT,
+    410: ModelFault.NOT_FOUND,
+    425: ModelFault.OVERLOAD,
+    429: ModelFault.RATE_LIMIT,
+    504: ModelFault.TIMEOUT,
+}
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Part(_Wire):
+    text: str = ""
+
+
+class _Message(_Wire):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+
+
+class _TokenLogprob(_Wire):
+    logprob: float
+
+
+class _Logprobs(_Wire):
+    content: list[_TokenLogprob] | None = None
+
+
+class _Choice(_Wire):
+    message: _Message
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _CachedTokens(_Wire):
+    cached_tokens: int | None = None
+
+
+class _Usage(_Wire):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_tokens_details: _CachedTokens | None = None
+    cost: float | None = None
+
+
+class _Completion(_Wire):
+    choices: list[_Choice]
+    model: str | None = None
+    usage: _Usage | None = None
+
+
+class _ErrorDetail(_Wire):
+    message: str = ""
+    type: str | None = None
+    code: str | int | None = None
+    param: str | None = None
+
+
+class _ErrorBody(_Wire):
+    error: _ErrorDetail | str | None = None
+    detail: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A reply that has the right shape."""
+
+    text: str
+    refusal: str | None
+    finish: str | None
+    """The provider's own word, e.g. `stop`, `length`, `content_filter`."""
+    model: str | None
+    usage: Usage
+    """`cost_usd` is 0 unless the provider stated it."""
+    mean_logprob: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Why there is no reply."""
+
+    kind: ModelFault
+    message: str
+    usage: Usage = Usage()
+    retry_after_s: float | None = None
+    unsupported: str | None = None
+    """The request's field that the server does not take, when it says so."""
+
+
+def read_completion(body: bytes) -> Completion | Fault:
+    """The body of a reply with status 200."""
+    error = _read_error(body)
+    if error is not None:
+        return _classify(_status_of(error), error)
+    try:
+        parsed = _Completion.model_validate_json(body)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the body"
+        return Fault(
+            kind=ModelFault.MALFORMED,
+            message=f"the reply is not a chat completion: {place}: {first['msg']}; it begins {body[:80]!r}",
+        )
+    usage = _usage(parsed.usage)
+    if not parsed.choices:
+        return Fault(kind=ModelFault.EMPTY, message="the reply holds no choice at all", usage=usage)
+    choice = parsed.choices[0]
+    content = choice.message.content
+    text = "".join(part.text for part in content) if isinstance(content, list) else content or ""
+    return Completion(
+        text=text,
+        refusal=choice.message.refusal or None,
+        finish=choice.finish_reason,
+        model=parsed.model or None,
+        usage=usage,
+        mean_logprob=_mean(choice.logprobs),
+    )
+
+
+def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
+    """The body of a reply with any other status. Header names are lower-case."""
+    error = _read_error(body)
+    if error is None:
+        begin = body[:200].decode("utf-8", "replace").strip()
+        error = _ErrorDetail(message=f"status {status}" + (f": {begin!r}" if begin else ""))
+    fault = _classify(status, error)
+    return Fault(
+        kind=fault.kind,
+        message=fault.message,
+        retry_after_s=_retry_after(headers),
+        unsupported=fault.unsupported,
+    )
+
+
+def _usage(given: _Usage | None) -> Usage:
+    if given is None:
+        return Usage()
+    details = given.prompt_tokens_details
+    cached = details.cached_tokens or 0 if details is not None else 0
+    cost = given.cost if given.cost is not None and math.isfinite(given.cost) else 0.0
+    return Usage(
+        prompt_tokens=max(0, given.prompt_tokens),
+        cached_tokens=max(0, min(cached, given.prompt_tokens)),
+        completion_tokens=max(0, given.completion_tokens),
+        cost_usd=max(0.0, cost),
+    )
+
+
+def _mean(given: _Logprobs | None) -> float | None:
+    tokens = given.content if given is not None else None
+    if not tokens:
+        return None
+    mean = math.fsum(token.logprob for token in tokens) / len(tokens)
+    return mean if math.isfinite(mean) else None
+
+
+def _read_error(body: bytes) -> _ErrorDetail | None:
+    try:
+        parsed = _ErrorBody.model_validate_json(body)
+    except ValidationError:
+        return None
+    if isinstance(parsed.error, _ErrorDetail):
+        return parsed.error
+    text = parsed.error or parsed.detail or parsed.message
+    return _ErrorDetail(message=text) if text else None
+
+
+def _status_of(error: _ErrorDetail) -> int:
+    """A status that an error inside a reply with status 200 names itself; 200 when it names none."""
+    try:
+        return int(error.code) if error.code is not None else 200
+    except ValueError:
+        return 200
+
+
+def _classify(status: int, error: _ErrorDetail) -> Fault:
+    words = f"{error.code or ''} {error.type or ''} {error.message}"
+    message = error.message or words.strip() or f"status {status}"
+    return Fault(
+        kind=_kind(status, words),
+        message=message[:500],
+        unsupported=_unsupported(error, words) if status in (400, 422) else None,
+    )
+
+
+def _kind(status: int, words: str) -> ModelFault:
+    """The status decides where it is precise, then the words, then the status's class."""
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    for kind, pattern in _BY_WORDS:
+        if pattern.search(words):
+            return kind
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        return ModelFault.OVERLOAD
+    # A POST does not follow a redirect: the address is not the endpoint's.
+    return ModelFault.NOT_FOUND if httpx.codes.is_redirect(status) else ModelFault.MALFORMED
+
+
+def _unsupported(error: _ErrorDetail, words: str) -> str | None:
+    if not _UNSUPPORTED.search(words):
+        return None
+    if error.param:
+        return error.param
+    named = re.search(r"['\"`]([a-z_]+)['\"`]", error.message)
+    return named.group(1) if named else None
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait (RFC 9110 10.2.3); a date counts from the reply's own Date, so no clock is needed."""
+    milliseconds, text = headers.get("retry-after-ms"), headers.get("retry-after")
+    for given, unit in ((milliseconds, 0.001), (text, 1.0)):
+        if given is not None and re.fullmatch(r"\d{1,9}(\.\d{1,6})?", given.strip()):
+            return float(given) * unit
+    if text is None or "date" not in headers:
+        return None
+    try:
+        until, sent = parsedate_to_datetime(text), parsedate_to_datetime(headers["date"])
+        return max(0.0, (until - sent).total_seconds())
+    except (TypeError, ValueError):  # not a date, or one without a zone beside one with
+        return None
