@@ -6,7 +6,6 @@ from surefoot.gitops.git import Git, check_git
 from surefoot.gitops.manifest import manifest, quick_manifest
 from surefoot.gitops.reading import tree_checkout, tree_diff, tree_exists
 from surefoot.gitops.repository import Repository
-from surefoot.gitops.trees import tree_checkout, tree_diff, tree_exists
 from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace
 
 __all__ = [

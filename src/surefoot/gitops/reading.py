@@ -1,21 +1,21 @@
 """Looking at trees without a run: for reports, audits and verification."""
 
 import contextlib
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from surefoot.gitops.carried import Carried
 from surefoot.gitops.files import mended, remove_tree
 from surefoot.gitops.objects import Objects
 from surefoot.gitops.repository import Repository
+from surefoot.gitops.worktree_git import FULL, fill
 from surefoot.values import Diff, TreeId
 
 
 def tree_exists(repository: Repository, tree: TreeId) -> bool:
-    """Whether git has the tree and everything that it is made of."""
-    found = repository.git().run("cat-file", "-t", tree, ok=None)
-    if found.line != "tree":
-        return False
-    return repository.git().run("ls-tree", "-r", tree, ok=None).exit_code == 0
+    """Whether git has the tree and every tree in it."""
+    return repository.git().run("ls-tree", "-r", "-z", tree, ok=None).exit_code == 0
 
 
 def tree_diff(repository: Repository, before: TreeId, after: TreeId, scratch: Path) -> Diff | None:
@@ -27,17 +27,14 @@ def tree_diff(repository: Repository, before: TreeId, after: TreeId, scratch: Pa
 
 @contextlib.contextmanager
 def tree_checkout(repository: Repository, tree: TreeId, scratch: Path) -> Iterator[Path]:
-    """A directory under `scratch` that holds exactly `tree`, gone afterwards."""
-    root = scratch / f"tree-{tree[:12]}"
+    """A directory under `scratch` that holds exactly `tree` and its submodules, gone afterwards."""
+    with mended("make a checkout"):
+        scratch.mkdir(parents=True, exist_ok=True)
+        root = Path(tempfile.mkdtemp(dir=scratch, prefix="tree-"))
     try:
-        with mended("make a checkout"):
-            root.mkdir(parents=True)
-        index = scratch / f"index-{tree[:12]}"
-        git = repository.git().bound(
-            cwd=root, variables={"GIT_WORK_TREE": root, "GIT_INDEX_FILE": index}
-        )
-        git.run("read-tree", "--reset", "-u", tree)
-        index.unlink(missing_ok=True)
+        objects = Objects(repository.git().bound(settings=FULL), scratch, len(tree))
+        fill(objects, tree, root)
+        Carried(repository, (), objects.gitlinks(tree), scratch).place(root)
         yield root
     finally:
         remove_tree(root)
