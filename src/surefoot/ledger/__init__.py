@@ -1,0 +1,15 @@
+"""Audit plane: the one record of a run, append-only, hash-chained, durable; and what can be asked of it."""
+
+from surefoot.ledger.chain import ChainBrokenError, ChainFault, read_events, verify_chain
+from surefoot.ledger.file import FileLedger
+from surefoot.ledger.projection import Projection, SourceFault
+
+__all__ = [
+    "ChainBrokenError",
+    "ChainFault",
+    "FileLedger",
+    "Projection",
+    "SourceFault",
+    "read_events",
+    "verify_chain",
+]

@@ -1,0 +1,77 @@
+"""Bulk text by content: every blob once, under the SHA-256 of its stored bytes."""
+
+import os
+import re
+import threading
+from pathlib import Path
+
+from surefoot import codec
+from surefoot.errors import LedgerError
+from surefoot.ledger.disk import make_directory, sync_directory, told, write_all
+from surefoot.values import Digest
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class BlobStore:
+    """A directory of blobs that several runs and processes may write at once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, data: bytes) -> Digest:
+        """Store the bytes durably, unless they are there; the digest is theirs."""
+        digest = codec.digest(data)
+        path = self._path(digest)
+        with told("store a blob in", self._root):
+            if _size(path) == len(data):
+                return digest
+            make_directory(path.parent)
+            self._write(path, data)
+        return digest
+
+    def get(self, digest: Digest) -> bytes:
+        """The bytes; `LedgerError` when they are missing or are not those of the digest."""
+        path = self._path(digest)
+        try:
+            with told("read the blob", path):
+                data = path.read_bytes()
+        except LedgerError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise LedgerError(
+                    f"the blob {digest} is not in {self._root}; restore it from a backup"
+                ) from error
+            raise
+        if codec.digest(data) != digest:
+            raise LedgerError(
+                f"the blob {path} was changed: its bytes do not have the digest that it is named by; "
+                "restore it from a backup"
+            )
+        return data
+
+    def _path(self, digest: Digest) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise LedgerError(f"{digest!r} is not a blob's digest: 64 lower-case hex digits")
+        return self._root / digest[:2] / digest
+
+    def _write(self, path: Path, data: bytes) -> None:
+        # Named after its writer, so that two never share one; a kill leaves it behind for `surefoot gc`.
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            write_all(fd, data, 0)
+            os.fsync(fd)
+        except OSError:
+            unfinished.unlink()
+            raise
+        finally:
+            os.close(fd)
+        unfinished.rename(path)
+        sync_directory(path.parent)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None

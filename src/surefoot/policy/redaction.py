@@ -1,0 +1,322 @@
+"""Secrets are hidden before anything else sees the text (SPEC F6).
+
+A pattern is tried only where one of its anchors stands, which is a plain search for a string. Time is linear: what a
+pattern has matched is never looked at again, and what it may read before it fails is bounded.
+
+Two kinds of detectors. Tokens that carry their issuer's prefix are hidden wherever they stand. A value that is only
+named as a secret (`password = …`, `Authorization: Bearer …`) is hidden when it also looks like one, because source
+code names variables that way all day. Digests, git ids and UUIDs on their own are nobody's secret.
+
+In a text of several lines everything is found that is found in each line alone, which `ledger.scrub` relies on.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+from urllib.parse import quote
+
+_MIN_VALUE_CHARS: Final = 8
+_MARKER: Final = re.compile(r"(\[redacted:[a-z-]+\])")
+
+
+def redact(text: str) -> str:
+    """The text with every secret that a detector knows replaced by `[redacted:<kind>]`; a second call changes nothing."""
+    # A replacement can bring two pieces together or open a boundary, so that another detector finds something more.
+    # Each round that changes anything leaves less text outside the markers, so the rounds end.
+    while (cleaned := _once(text)) != text:
+        text = cleaned
+    return text
+
+
+class Redactor:
+    """`redact`, and these very values as well (the environment's secrets), also URL-quoted or inside JSON.
+
+    A value of fewer than 8 characters is left alone: hiding it would tear up ordinary text.
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        forms: set[str] = set()
+        for value in values:
+            stripped = value.strip()
+            if len(stripped) >= _MIN_VALUE_CHARS:
+                forms |= {stripped, quote(stripped, safe=""), json.dumps(stripped)[1:-1]}
+        # The longest first, so that no tail of a longer value is left behind.
+        self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+    def __call__(self, text: str) -> str:
+        """The text without secrets; a second call changes nothing."""
+        while (cleaned := redact(self._without_values(text))) != text:
+            text = cleaned
+        return text
+
+    def _without_values(self, text: str) -> str:
+        for form in self._forms:
+            if form in text:
+                pieces = _MARKER.split(text)
+                # Every second piece is a marker, which stays whole whatever the value is.
+                pieces[::2] = [piece.replace(form, "[redacted:value]") for piece in pieces[::2]]
+                text = "".join(pieces)
+        return text
+
+
+# --- what looks like a secret ---------------------------------------------------------------------
+
+_NO_VALUE: Final = re.compile(
+    r"(?i)example|change_?me|placeholder|dummy|your|redacted|x{4}|\*{3}|\.{3}|%\(|%s|^[$%]|<|\{"
+)
+_VERSION: Final = re.compile(r"(?i)[v^~]?\d+(?:\.\d+)+(?:[.+-]?[a-z]+[.-]?\d*)*")
+_SEPARATORS: Final = frozenset("_-./:@ ")
+_PAIRS: Final = (
+    "thheineranreonatenndtiesorteofedisitalarsttontngsehaasouiolevecomedehiriroicneearacelich"
+    "llbemasiomurcaeltalansdifohopeecprnoctusacotiltrlyncetutsssorsunlowageiewheewiemadolrtpo"
+    "wenaulnitsmoowpaimmiaishirsuidosiviaamficivipligtuevldrympfeblabghtyopwosaayexkefrooavag"
+    "ifapgrodbosprddoucbueiovbyrmepttocfaefcurnscgidayocrcldugaquueffbaeylsvaumppuplugook"
+)
+_COMMON_PAIRS: Final = frozenset(_PAIRS[place : place + 2] for place in range(0, len(_PAIRS), 2))
+"""Pairs of letters that words are made of: nine in ten pairs of a name, one in four of random letters."""
+_WORDY: Final = 0.45
+_FEWEST_PAIRS: Final = 3
+_FEWEST_CHARS: Final = 6
+"""Different ones."""
+_SHORTEST_OF_LETTERS: Final = 20
+"""A shorter value without a digit or a sign is taken for a name."""
+_JUDGED_CHARS: Final = 80
+
+
+def _is_random(value: str) -> bool:
+    """Whether a value is more like a key than like a name, a path, a version or a placeholder."""
+    if _NO_VALUE.search(value) or _VERSION.fullmatch(value):
+        return False
+    head = value[:_JUDGED_CHARS]
+    plain = sum(char.isalpha() or char in _SEPARATORS for char in head)
+    if len(set(head)) < _FEWEST_CHARS or (plain == len(head) and plain < _SHORTEST_OF_LETTERS):
+        return False
+    common = counted = 0
+    for first, second in pairwise(head):
+        if first in _SEPARATORS or second in _SEPARATORS or (first + second).isdecimal():
+            continue
+        counted += 1
+        common += not (first.islower() and second.isupper()) and _is_common(first + second)
+    return counted >= _FEWEST_PAIRS and common < _WORDY * counted
+
+
+def _is_common(pair: str) -> bool:
+    return pair.lower() in _COMMON_PAIRS
+
+
+_KNOWN_TO_ALL: Final = re.compile(
+    r"(?i)admin|guest|mysql|pass(?:wd|word)?|postgres|pwd?|root|secret|test|tiger|token|user(?:name)?"
+)
+
+
+def _is_password(value: str) -> bool:
+    """Whether the password of a URL is one that somebody could lose."""
+    return not (_KNOWN_TO_ALL.fullmatch(value) or _NO_VALUE.search(value))
+
+
+def _is_basic(value: str) -> bool:
+    """Whether this is the base64 of `user:password`."""
+    try:
+        decoded = base64.b64decode(value, validate=True)
+    except binascii.Error:
+        return False
+    user, _, password = decoded.partition(b":")
+    return bool(user and password) and decoded.isascii() and decoded.decode().isprintable()
+
+
+def _holds_key_text(value: str) -> bool:
+    """Whether a PEM block is one, not only its title in a sentence."""
+    return re.search(r"[A-Za-z0-9+/=]{24}", value) is not None
+
+
+def _is_any(_value: str) -> bool:
+    return True
+
+
+# --- the detectors --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Detector:
+    kind: str
+    anchors: tuple[str, ...]
+    """What the pattern starts with; in any case when all lower-case."""
+    pattern: re.Pattern[str]
+    """Its group `secret` is what is hidden."""
+    accepts: Callable[[str], bool]
+
+
+def _token(
+    kind: str, anchors: str, pattern: str, accepts: Callable[[str], bool] = _is_any
+) -> _Detector:
+    # In source and in JSON an escape such as \n must not seem to be the token's first letter.
+    whole = rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?P<secret>{pattern})"
+    return _named(kind, anchors, whole, accepts)
+
+
+def _named(kind: str, anchors: str, pattern: str, accepts: Callable[[str], bool]) -> _Detector:
+    return _Detector(
+        kind=kind, anchors=tuple(anchors.split()), pattern=re.compile(pattern), accepts=accepts
+    )
+
+
+_PEM_TITLE: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_NAME: Final = (
+    r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|credential|"
+    r"(?:(?<=api)|(?<=api[_-])|(?<=auth)|(?<=auth[_-])|(?<=access|secret|master)|(?<=(?:access|secret|master)[_-])|"
+    r"(?<=account|private|signing)|(?<=(?:account|private|signing)[_-])|(?<=encryption)|(?<=encryption[_-]))key)"
+    # `tokenizer` and `SECRETARY` are other words; `tokens`, `secretKey` and `TOKEN_2` are not.
+    r"[sS]?(?![a-z])(?!(?<=[A-Z])[A-Z])"
+    r"(?![A-Za-z0-9_-]{0,40}(?i:name|id|path|file|url|uri|arn|type|version|field|header|env|var|variable|ttl|expiry"
+    r"|expires|length|len|size|count|limit|hash|digest|checksum|sha\d*|fingerprint|regex|pattern|prefix|suffix|label"
+    r"|hint|class|method|kind|format|template|policy|provider)s?(?![A-Za-z0-9_-]))"
+    r"[A-Za-z0-9_-]{0,40}+"
+)
+_QUOTE: Final = r"\\{0,4}[\"'`]"
+_ANNOTATION: Final = r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.|\[\] ]{0,40}(?==)"
+_BECOMES: Final = r"[ \t]{0,8}(?::=|=>|={1,3}|:|(?<=[\"']),)[ \t]{0,8}"
+_VALUE: Final = (
+    rf"(?:[bru]{{0,2}}{_QUOTE}|(?=[^\s\"'`\\,;&<>(){{}}\[\]|=?]{{8,400}}+(?![(\[{{])))"
+    r"(?P<secret>[^\s\"'`\\,;&<>(){}\[\]|=?]{8,}+={0,2})"
+)
+
+_DETECTORS: Final = (
+    _token(
+        "private-key",
+        "-----BEGIN",
+        rf"-----BEGIN {_PEM_TITLE}"
+        rf"(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END {_PEM_TITLE}"
+        # One that was cut off: what still looks like its lines.
+        r"|(?:[A-Za-z0-9+/=]{16,}+|[\s\"'+,]|\\[nrt])*+)",
+        _holds_key_text,
+    ),
+    _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"A[KSBC][IC]A[A-Z2-7]{16}(?![A-Za-z0-9])"),
+    _token(
+        "github-token",
+        "gh git",
+        r"(?:gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_[A-Za-z0-9_]{36,}+)",
+    ),
+    _token(
+        "gitlab-token",
+        "gl",
+        r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_.-]{20,}+",
+        _is_random,
+    ),
+    _token(
+        "slack-token",
+        "xox xapp-",
+        r"(?:xox[abeoprs]-[A-Za-z0-9-]{10,}+|xapp-\d-[A-Za-z0-9-]{20,}+)",
+        _is_random,
+    ),
+    _named(
+        "slack-webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/]{24,}+)",
+        _is_random,
+    ),
+    _token(
+        "stripe-key",
+        "sk_ rk_ whsec_",
+        r"(?:[rs]k_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9+/=]{24,}+)",
+    ),
+    _token(
+        "google-key",
+        "AIza GOCSPX- ya29.",
+        r"(?:AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])|GOCSPX-[A-Za-z0-9_-]{20,}+|ya29\.[A-Za-z0-9_-]{30,}+)",
+    ),
+    _token(
+        "model-key",
+        "sk- gsk_ xai- hf_",
+        r"(?:sk-[A-Za-z0-9_-]{20,}+|gsk_[A-Za-z0-9]{40,}+|xai-[A-Za-z0-9]{40,}+|hf_[A-Za-z0-9]{30,}+)",
+        _is_random,
+    ),
+    _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
+    _token("pypi-token", "pypi-Ag", r"pypi-Ag[A-Za-z0-9_-]{50,}+"),
+    _token(
+        "jwt",
+        "eyJ",
+        # It may not start inside a run that was already tried, or many starts would scan the same run.
+        r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+",
+    ),
+    _token(
+        "service-token",
+        "SG. hvs. dckr_pat_ dop_v1_",
+        r"(?:SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|hvs\.[A-Za-z0-9_-]{24,}+"
+        r"|dckr_pat_[A-Za-z0-9_-]{24,}+|dop_v1_[0-9a-f]{64})",
+    ),
+    _named("azure-key", "AccountKey=", r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,}+)", _is_any),
+    _named(
+        "url-password",
+        "://",
+        r"://[^\s/:@\"'<>\\]{0,80}+:(?P<secret>[^\s/@\"'<>\\\[\]]{1,200}+)@",
+        _is_password,
+    ),
+    _named(
+        "authorization",
+        "authorization bearer",
+        rf"(?i:authorization(?:{_QUOTE})?[ \t]{{0,4}}[:=,][ \t]{{0,4}}(?:{_QUOTE})?(?:[a-z-]{{2,20}}[ \t]{{1,4}})?"
+        r"|bearer[ \t]{1,4})(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
+        _is_random,
+    ),
+    _named(
+        "authorization",
+        "basic",
+        r"(?i:basic)[ \t]{1,4}(?P<secret>[A-Za-z0-9+/]{8,}+={0,2})",
+        _is_basic,
+    ),
+    _named(
+        "secret",
+        "pass pwd secret token credential key",
+        rf"{_NAME}(?:{_QUOTE}\]?)?(?:{_ANNOTATION})?{_BECOMES}{_VALUE}",
+        _is_random,
+    ),
+    _named(
+        "secret",
+        "--",
+        rf"--(?i:[a-z]{{1,16}}-){{0,2}}{_NAME}[ \t]{{1,4}}{_VALUE}",
+        _is_random,
+    ),
+)
+_ANCHORS: Final = tuple((anchor, one) for one in _DETECTORS for anchor in one.anchors)
+_EXACT: Final = tuple(pair for pair in _ANCHORS if not pair[0].islower())
+_ANY_CASE: Final = tuple(pair for pair in _ANCHORS if pair[0].islower())
+
+
+def _once(text: str) -> str:
+    # U+0130 is the one character whose lower case is longer, and places in both texts have to agree.
+    lowered = text.replace("\u0130", "i").lower()
+    tried = [(text, anchor, one) for anchor, one in _EXACT if anchor in text]
+    tried += [(lowered, anchor, one) for anchor, one in _ANY_CASE if anchor in lowered]
+    spans = [
+        (start, end, one.kind)
+        for searched, anchor, one in tried
+        for start, end in _secrets(text, searched, anchor, one)
+    ]
+    return _without(text, spans) if spans else text
+
+
+def _secrets(
+    text: str, searched: str, anchor: str, detector: _Detector
+) -> Iterator[tuple[int, int]]:
+    place = searched.find(anchor)
+    while place >= 0:
+        match = detector.pattern.match(text, place)
+        if match and detector.accepts(match["secret"]):
+            yield match.span("secret")
+        place = searched.find(anchor, match.end() if match else place + len(anchor))
+
+
+def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end, kind in sorted(spans, key=lambda span: span[:2]):
+        if start >= done:
+            pieces += (text[done:start], f"[redacted:{kind}]")
+        # One that reaches over another's end is hidden with it.
+        done = max(done, end)
+    return "".join((*pieces, text[done:]))

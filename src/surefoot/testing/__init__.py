@@ -1,0 +1,1 @@
+"""Fakes that ship with the product: they obey the same contract tests as the real adapters."""
