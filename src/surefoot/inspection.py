@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events import (
@@ -117,14 +117,11 @@ def _trees(events: Sequence[Recorded]) -> tuple[TreeId, ...]:
 
 
 def _digests(events: Sequence[Recorded]) -> Iterator[Digest]:
-    """Blobs that events name: by convention, fields typed `Digest`, except candidates' ids."""
+    """Blobs that events name: every field that is typed `Digest`."""
     for recorded in events:
-        event = recorded.event
-        if not is_dataclass(event):
-            continue
-        for item in fields(event):
+        for item in fields(recorded.event):
             if item.type is Digest:
-                yield getattr(event, item.name)
+                yield getattr(recorded.event, item.name)
 
 
 def _blobs(project: Project, digests: Sequence[Digest]) -> str | None:

@@ -116,7 +116,7 @@ def finish(
     """Print how it ended, accept if asked, and exit with the status's code."""
     summary = result.summary
     if accept and result.status is RunStatus.COMPLETE:
-        from surefoot.finish import accept as take_over
+        from surefoot.handover import accept as take_over
 
         commit = take_over(project, summary["run_id"], around)
         summary = {**summary, "commit": commit}
