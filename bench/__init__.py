@@ -1,0 +1,1 @@
+"""Measurements of Surefoot on work that nobody chose; see README.md."""

