@@ -23,8 +23,8 @@ import httpx
 
 from surefoot.codec import canonical, digest
 from surefoot.errors import ModelUnavailableError, SurefootError
+from surefoot.models.host import INSTALL_MEND
 from surefoot.models.hosting import (
-    INSTALL_MEND,
     Address,
     HostDoor,
     HostSettings,

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 EXIT_NO_XLLAMACPP: Final = 3
+INSTALL_MEND: Final = "install it with `pip install 'surefoot[local]'`"
 _LOOK_S: Final = 1.0
 _PROMPT_CACHE_MIB: Final = 512
 # One look-up of what stands already in prompt or answer: after 12 equal tokens, propose the next 48.

@@ -20,9 +20,8 @@ from typing import Final
 import httpx
 
 from surefoot.errors import EnvironmentBrokenError, ModelUnavailableError
-from surefoot.models.host import EXIT_NO_XLLAMACPP
+from surefoot.models.host import EXIT_NO_XLLAMACPP, INSTALL_MEND
 
-INSTALL_MEND: Final = "install it with `pip install 'surefoot[local]'`"
 _LOOK_S: Final = 0.05
 _CGROUP_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 _MOST_THREADS: Final = 8
