@@ -57,6 +57,8 @@ _FIXED: Final[Mapping[str, str]] = {
 }
 _MACHINE: Final = ("No space left on device", "Read-only file system", "Disk quota exceeded")
 
+_FILTER: Final = re.compile(r"(?:external|clean|smudge) filter .* failed")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
@@ -150,7 +152,7 @@ class Git:
 
         Raises:
             GitError: Another exit code, or a signal.
-            EnvironmentBrokenError: No git, no space, nothing writable.
+            EnvironmentBrokenError: No git, no space, nothing writable, a filter that does not run.
         """
         try:
             done = subprocess.run(
@@ -220,4 +222,9 @@ def _failure(argv: tuple[str, ...], exit_code: int, stderr: str) -> Exception:
             return EnvironmentBrokenError(
                 f"`git {argv[1]}` cannot write: {reason}; free space or make the disk writable, then resume"
             )
+    if _FILTER.search(stderr):
+        return EnvironmentBrokenError(
+            f"a filter that the repository's attributes name does not run: {stderr.strip()!r}; "
+            "install it, or take it out of the git configuration"
+        )
     return GitError(argv, exit_code, stderr)

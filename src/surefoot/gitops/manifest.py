@@ -32,12 +32,11 @@ def manifest(repository: Repository, *, home: Path) -> Mapping[str, str]:
     found = _refs(repository)
     for path, digest in _folder(repository.root, frozenset({Path(".git"), Path(".surefoot")})):
         found[f"file:{path}"] = digest
-    for name, folder in (("own", repository.git_dir), ("common", repository.common_dir)):
-        left_out = {Path(part) for part in _NO_STATE} | ours
-        left_out |= {Path("logs") / BRANCHES.rstrip("/"), Path("logs") / KEPT.rstrip("/")}
-        for path, digest in _folder(folder, frozenset(left_out)):
-            found[f"git:{name}:{path}"] = digest
-    found.pop("git:common:worktrees", None)  # there while any worktree is
+    left_out = {Path(part) for part in _NO_STATE} | ours
+    left_out |= {Path("logs") / BRANCHES.rstrip("/"), Path("logs") / KEPT.rstrip("/")}
+    for path, digest in _folder(repository.common_dir, frozenset(left_out)):
+        found[f"git:{path}"] = digest
+    found.pop("git:worktrees", None)  # the folder, there while any worktree is
     return found
 
 

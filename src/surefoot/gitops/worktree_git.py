@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-from surefoot.errors import EnvironmentBrokenError, GitError
 from surefoot.gitops.git import Git
 from surefoot.gitops.objects import Objects
 from surefoot.values import TreeId
@@ -22,20 +21,8 @@ FULL: Final = (
 
 
 def read_tree(git: Git, tree: TreeId) -> None:
-    """Make the index and the worktree that `git` is bound to hold `tree`.
-
-    Raises:
-        EnvironmentBrokenError: A filter does not run.
-    """
-    try:
-        git.run("read-tree", "--reset", "-u", tree)
-    except GitError as error:
-        if "filter" not in error.stderr:
-            raise
-        raise EnvironmentBrokenError(
-            f"a filter that the repository's attributes name does not run: {error.stderr.strip()!r}; "
-            "install it, or take it out of the git configuration"
-        ) from error
+    """Make the index and the worktree that `git` is bound to hold `tree`."""
+    git.run("read-tree", "--reset", "-u", tree)
 
 
 def fill(objects: Objects, tree: TreeId, root: Path) -> None:

@@ -1,0 +1,152 @@
+"""What a run can start from, and one sentence with the mend for everything else."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import EnvironmentBrokenError, RepositoryError
+from surefoot.gitops import Git, Repository, check_git
+from surefoot.testing.repository import ScratchRepository
+
+
+def test_a_checkout_is_known_by_its_folders_commit_tree_and_branch(user: ScratchRepository) -> None:
+    """Discovery works from any folder below the root and reports ids as git gives them."""
+    found = Repository.discover(user.root / "src", user.env)
+    assert found.root == user.root
+    assert found.git_dir == found.common_dir == user.root / ".git"
+    assert found.head == user.git("rev-parse", "HEAD")
+    assert found.tree == user.git("rev-parse", "HEAD^{tree}")
+    assert found.branch == "refs/heads/main"
+    assert not found.dirty
+
+
+@pytest.mark.parametrize("state", ["changed", "staged", "untracked"])
+def test_a_dirty_tree_is_allowed_and_reported(user: ScratchRepository, state: str) -> None:
+    """Uncommitted work of any kind is reported; ignored files are not."""
+    user.write({"a.log": "ignored"})
+    assert not Repository.discover(user.root, user.env).dirty
+    user.write({"new.py" if state == "untracked" else "src/app.py": "x = 1\n"})
+    if state == "staged":
+        user.git("add", "src/app.py")
+    assert Repository.discover(user.root, user.env).dirty
+
+
+def test_a_linked_worktree_and_a_sha256_repository_are_checkouts_too(
+    user: ScratchRepository, tmp_path: Path
+) -> None:
+    """Both are discovered with their own git folder, or their longer ids."""
+    user.git("worktree", "add", "-q", "-b", "other", "../linked")
+    found = Repository.discover(tmp_path / "linked", user.env)
+    assert found.git_dir == user.root / ".git" / "worktrees" / "linked"
+    assert found.common_dir == user.root / ".git"
+    assert found.branch == "refs/heads/other"
+
+    long = ScratchRepository.create(tmp_path / "b", os.environ["PATH"], "--object-format=sha256")
+    long.commit({"a": "1"})
+    assert len(Repository.discover(long.root, long.env).tree) == 64
+
+
+def test_every_unusable_place_is_one_sentence_with_the_mend(
+    user: ScratchRepository, tmp_path: Path
+) -> None:
+    """Not a repository, bare, no commit, detached, missing, a file, inside `.git`, a run's own branch, broken settings."""
+    (tmp_path / "empty").mkdir()
+    user.git("clone", "-q", "--bare", ".", "../bare.git")
+    unborn = ScratchRepository.create(tmp_path / "unborn", os.environ["PATH"])
+
+    def said(path: Path) -> str:
+        with pytest.raises(RepositoryError) as caught:
+            Repository.discover(path, user.env)
+        text = str(caught.value)
+        assert "\n" not in text
+        return text
+
+    assert "git init" in said(tmp_path / "empty")
+    assert "bare" in said(tmp_path / "bare.git")
+    assert "no commit yet" in said(unborn.root)
+    assert "No such file" in said(tmp_path / "missing")
+    assert "Not a directory" in said(user.root / "README.md")
+    assert "inside git's own folder" in said(user.root / ".git")
+    user.git("switch", "-q", "-c", "surefoot/run-1")
+    assert "own checkout" in said(user.root)
+    user.git("checkout", "-q", "--detach")
+    assert "git switch -c" in said(user.root)
+    (user.root / ".git" / "config").write_text("[broken\n")
+    assert "mend that" in said(user.root)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
+def test_a_folder_that_cannot_be_read_is_refused(user: ScratchRepository) -> None:
+    """No permission is one sentence, not a traceback."""
+    user.root.chmod(0)
+    with pytest.raises(RepositoryError, match="cannot be read"):
+        Repository.discover(user.root, user.env)
+    user.root.chmod(0o755)
+
+
+def test_a_missing_or_old_git_names_the_version_that_is_needed(tmp_path: Path) -> None:
+    """Doctor and discovery say the same; a version from a vendor is read all the same."""
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    env = {"PATH": str(bin_folder)}
+    with pytest.raises(EnvironmentBrokenError, match=r"install git 2\.38"):
+        check_git(env)
+    git = bin_folder / "git"
+    git.write_text("#!/bin/sh\necho 'git version 2.30.2'\n")
+    git.chmod(0o755)
+    with pytest.raises(EnvironmentBrokenError, match=r"2\.38 or newer"):
+        Repository.discover(tmp_path, env)
+    git.write_text("#!/bin/sh\necho 'git version 2.51.0.rc1 (Vendor Git-7)'\n")
+    assert check_git(env) == "2.51.0"
+
+
+def test_a_folder_that_vanished_is_named(tmp_path: Path) -> None:
+    """Git that cannot start in a folder blames the folder, not itself."""
+    with pytest.raises(RepositoryError, match="name a folder that exists"):
+        Git(tmp_path / "gone", {"PATH": os.environ["PATH"]}).run("version")
+
+
+def test_a_full_disk_says_so(tmp_path: Path) -> None:
+    """Git's complaint about space becomes a fault of the machine, with the mend."""
+    git = tmp_path / "git"
+    git.write_text(
+        "#!/bin/sh\necho 'error: file write error: No space left on device' >&2; exit 128\n"
+    )
+    git.chmod(0o755)
+    with pytest.raises(EnvironmentBrokenError, match="free space"):
+        Git(tmp_path, {"PATH": str(tmp_path)}).run("add", "-A")
+
+
+def test_variables_and_settings_of_the_caller_change_nothing(
+    user: ScratchRepository, tmp_path: Path
+) -> None:
+    """GIT_DIR, GIT_INDEX_FILE, injected settings and an alias of the environment reach no command."""
+    other = ScratchRepository.create(tmp_path / "other", os.environ["PATH"])
+    other.commit({"x": "1"})
+    hostile = {
+        **user.env,
+        "GIT_DIR": str(other.root / ".git"),
+        "GIT_WORK_TREE": str(other.root),
+        "GIT_INDEX_FILE": str(tmp_path / "stolen"),
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.bare",
+        "GIT_CONFIG_VALUE_0": "true",
+        "GIT_AUTHOR_NAME": "Somebody",
+    }
+    found = Repository.discover(user.root, hostile)
+    assert found.root == user.root
+    assert (
+        found.git().run("var", "GIT_AUTHOR_IDENT").line.startswith("Surefoot <surefoot@localhost>")
+    )
+    assert found.user_git().run("var", "GIT_AUTHOR_IDENT").line.startswith("Somebody <")
+    assert not (tmp_path / "stolen").exists()
+
+
+def test_discovery_writes_nothing(user: ScratchRepository) -> None:
+    """Not even the index's cached times, which `git status` usually refreshes."""
+    shutil.copyfile(user.root / ".git" / "index", user.folder / "index")
+    (user.root / "src" / "app.py").touch()
+    Repository.discover(user.root, user.env)
+    assert (user.root / ".git" / "index").read_bytes() == (user.folder / "index").read_bytes()

@@ -1,0 +1,539 @@
+"""The run's worktree in every kind of checkout, and the user's checkout the same, byte for byte, afterwards."""
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import EnvironmentBrokenError, GitError, UsageError
+from surefoot.gitops import (
+    Repository,
+    manifest,
+    open_workspace,
+    quick_manifest,
+    reject,
+    remove_worktree,
+    reopen_workspace,
+)
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import CommitId, FileEdit, RunId
+
+RUN = RunId("run-1")
+ODD = [
+    "new\nline.py",
+    'quo"te.py',
+    "-dash.py",
+    "sp ace.py",
+    "ünï.py",
+    ":(top)x.py",
+    "a*b.py",
+    "\udcff.py",
+]
+
+
+def found(user: ScratchRepository) -> Repository:
+    return Repository.discover(user.root, user.env)
+
+
+def turn(user: ScratchRepository, edits: Mapping[str, str | None]) -> CommitId:
+    """A run of one turn, with a rolled back one before it, to its end."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text="broken")])
+        workspace.restore(workspace.base_tree)
+        workspace.apply([FileEdit(path=path, text=text) for path, text in edits.items()])
+        tree = workspace.snapshot()
+        assert set(workspace.diff(workspace.base_tree, tree).paths) == set(edits)
+        with workspace.checkout(tree) as folder:
+            assert (folder / "src" / "app.py").read_text() == edits["src/app.py"]
+        return workspace.commit(tree, "turn 1", {"Surefoot-Turn": "t1"})
+
+
+# --- kinds of checkouts --------------------------------------------------------------------------
+
+
+def plain(user: ScratchRepository) -> ScratchRepository:
+    return user
+
+
+def dirty(user: ScratchRepository) -> ScratchRepository:
+    user.write(
+        {"src/app.py": "dirty\n", "src/util.py": "staged\n", "new.py": "n\n", "x.log": "i\n"}
+    )
+    user.git("add", "src/util.py")
+    user.write({"src/util.py": "staged, then dirty\n"})
+    user.git("rm", "-q", "--cached", "README.md")
+    return user
+
+
+def stashed(user: ScratchRepository) -> ScratchRepository:
+    user.write({"src/app.py": "stash me\n", "untracked.py": "me too\n"})
+    user.git("stash", "push", "-q", "--include-untracked")
+    return dirty(user)
+
+
+def sparse(user: ScratchRepository) -> ScratchRepository:
+    user.commit({"other/big.bin": "x" * 1000, "other/deep/y.py": "Y\n"})
+    user.git("sparse-checkout", "set", "--cone", "src")
+    assert not (user.root / "other").exists()
+    return user
+
+
+def linked(user: ScratchRepository) -> ScratchRepository:
+    user.git("worktree", "add", "-q", "-b", "theirs", "../linked")
+    (user.root / "src" / "app.py").write_text("dirty in the main checkout\n")
+    return user.at(user.folder / "linked")
+
+
+def odd_names(user: ScratchRepository) -> ScratchRepository:
+    user.commit({f"odd/{name}": name.encode("utf-8", "surrogateescape") for name in ODD})
+    return user
+
+
+def links_and_modes(user: ScratchRepository) -> ScratchRepository:
+    (user.root / "run.sh").chmod(0o755)
+    (user.root / "to-file").symlink_to("src/app.py")
+    (user.root / "to-folder").symlink_to("src")
+    (user.root / "to-nowhere").symlink_to("/does/not/exist")
+    user.commit({})
+    return user
+
+
+def own_hooks(user: ScratchRepository) -> ScratchRepository:
+    hooks = (
+        "pre-commit commit-msg prepare-commit-msg post-commit post-checkout post-index-change "
+        "reference-transaction post-merge pre-auto-gc fsmonitor-watchman"
+    )
+    for name in hooks.split():
+        user.hook(name, f"echo {name} >> {user.folder}/hooks-ran")
+    user.git("config", "core.fsmonitor", ".git/hooks/fsmonitor-watchman")
+    (user.folder / "hooks-ran").unlink(missing_ok=True)
+    return user
+
+
+def broken_settings(user: ScratchRepository) -> ScratchRepository:
+    for setting in (
+        "commit.gpgSign=true",
+        "gpg.program=/bin/false",
+        "user.useConfigOnly=true",
+        "core.safecrlf=true",
+        "core.fileMode=false",
+        "core.symlinks=false",
+        "core.ignoreCase=true",
+        "submodule.recurse=true",
+        "diff.noprefix=true",
+        "diff.renames=copies",
+        "status.showUntrackedFiles=no",
+        "branch.autoSetupMerge=always",
+        "add.ignoreErrors=true",
+        "core.splitIndex=true",
+        "i18n.commitEncoding=ISO-8859-1",
+        "core.logAllRefUpdates=always",
+        "worktree.guessRemote=true",
+    ):
+        user.git("config", *setting.split("=", 1))
+    user.git("config", "--global", "--unset", "user.name")
+    return user
+
+
+def converted(user: ScratchRepository) -> ScratchRepository:
+    user.commit({"dos.bat": "echo\r\nexit\r\n", "mixed.txt": "a\r\nb\n", "id.txt": "$Id: abc$\n"})
+    user.commit({"raw.up": "committed before the filter\n"})
+    user.git("config", "filter.upper.clean", "tr a-z A-Z")
+    user.git("config", "filter.upper.smudge", "tr A-Z a-z")
+    rules = "* text=auto\n*.bat text eol=crlf\nmixed.txt text\nid.txt ident\n*.up filter=upper\n"
+    user.write({".gitattributes": rules})
+    user.git("add", ".gitattributes")
+    user.git("commit", "-q", "-m", "attributes come after the files")
+    return user
+
+
+def with_submodule(user: ScratchRepository) -> ScratchRepository:
+    inner = ScratchRepository.create(user.folder / "inner", user.env["PATH"])
+    inner.commit({"inner.py": "I\n"})
+    library = ScratchRepository.create(user.folder / "library", user.env["PATH"])
+    library.git("submodule", "add", "-q", str(inner.root), "nested")
+    library.commit({"lib.py": "L\n"})
+    user.git("submodule", "add", "-q", str(library.root), "vendor/lib")
+    user.git("submodule", "update", "-q", "--init", "--recursive")
+    user.commit({})
+    user.write({"vendor/lib/lib.py": "dirty in the submodule\n"})
+    return user
+
+
+def with_nested_repository(user: ScratchRepository) -> ScratchRepository:
+    (user.root / "scratch").mkdir()
+    user.at(user.root / "scratch").git("init", "-q")
+    user.at(user.root / "scratch").commit({"z.py": "Z\n"})
+    return user
+
+
+KINDS: list[Callable[[ScratchRepository], ScratchRepository]] = [
+    plain,
+    dirty,
+    stashed,
+    sparse,
+    linked,
+    odd_names,
+    links_and_modes,
+    own_hooks,
+    broken_settings,
+    converted,
+    with_submodule,
+    with_nested_repository,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_leaves_the_users_checkout_as_it_was(
+    user: ScratchRepository, kind: Callable[[ScratchRepository], ScratchRepository]
+) -> None:
+    """Files, index, HEAD, refs, stash, reflogs, settings and hooks are the same bytes while it runs and after it."""
+    user = kind(user)
+    repository = found(user)
+    before, quick = manifest(repository, home=user.home), quick_manifest(repository)
+    commit = turn(
+        user, {"src/app.py": "def add(a, b):\n    return a + b\n", "src/new.py": "N = 1\n"}
+    )
+    assert manifest(repository, home=user.home) == before
+    reopen_workspace(repository, RUN, home=user.home, head=commit).close()
+    remove_worktree(repository, RUN, user.home)
+    assert manifest(repository, home=user.home) == before
+    assert quick_manifest(repository) == quick
+    reject(repository, RUN, user.home)
+    assert manifest(repository, home=user.home) == before
+    assert "surefoot" not in user.git("for-each-ref")
+    assert not (user.folder / "hooks-ran").exists()
+
+
+def test_both_fingerprints_notice_what_they_promise(user: ScratchRepository) -> None:
+    """A changed file, mode, link, index, ref or stash shows in them; the full one also sees hooks and ignored files."""
+    repository = found(user)
+    user.write({"x.log": "1"})
+    seen = [(manifest(repository, home=user.home), quick_manifest(repository))]
+
+    def differs(*, quick: bool = True) -> None:
+        now = (manifest(repository, home=user.home), quick_manifest(repository))
+        assert now[0] != seen[-1][0]
+        assert (now[1] != seen[-1][1]) is quick
+        seen.append(now)
+
+    user.write({"src/app.py": "changed\n"})
+    differs()
+    user.write({"src/app.py": "CHANGED\n"})
+    differs()
+    user.git("add", "-A")
+    differs()
+    user.git("stash", "-q")
+    differs()
+    (user.root / "run.sh").chmod(0o755)
+    differs()
+    user.git("branch", "-q", "more")
+    differs()
+    user.git("checkout", "-q", "more")
+    differs()
+    user.write({"x.log": "2"})
+    differs(quick=False)
+    user.hook("post-merge", "true")
+    differs(quick=False)
+    user.git("config", "a.b", "c")
+    differs(quick=False)
+
+
+# --- what is in the worktree ---------------------------------------------------------------------
+
+
+def test_a_turn_commit_is_surefoots_with_trailers_and_stays_reachable(
+    user: ScratchRepository,
+) -> None:
+    """Identity, parent, branch, kept ref and trailers; a value cannot smuggle in another trailer."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        tree = workspace.snapshot()
+        commit = workspace.commit(tree, "fix: it\n\nbecause\0 é\n\n", {"Ledger": "ab\nForged: 1"})
+        with pytest.raises(UsageError, match="trailer key"):
+            workspace.commit(tree, "x", {"bad key": "1"})
+    body = user.git("cat-file", "commit", commit)
+    assert body.startswith(f"tree {tree}\nparent {user.git('rev-parse', 'main')}\n")
+    assert "author Surefoot <surefoot@localhost>" in body
+    assert "committer Surefoot <surefoot@localhost>" in body
+    assert body.endswith("\n\nfix: it\n\nbecause é\n\nLedger: ab Forged: 1")
+    assert user.git("rev-parse", "surefoot/run-1", "refs/surefoot/run-1/1").split() == [commit] * 2
+    assert user.git("rev-parse", "refs/surefoot/run-1/base") == user.git("rev-parse", "main")
+
+
+def test_a_branch_that_somebody_else_moved_is_not_overwritten(user: ScratchRepository) -> None:
+    """The commit fails on the old value of the ref, and the head stays what it was."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        other = user.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "other")
+        user.git("update-ref", "refs/heads/surefoot/run-1", other)
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        with pytest.raises(GitError, match="is at"):
+            workspace.commit(workspace.snapshot(), "turn", {})
+        assert workspace.head[0] == workspace.base
+    assert user.git("rev-parse", "surefoot/run-1") == other
+
+
+def test_the_worktree_is_whole_where_the_users_checkout_is_sparse(user: ScratchRepository) -> None:
+    """All files of the tree are there, and none of them is missing from a snapshot."""
+    user = sparse(user)
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        assert (workspace.path / "other" / "deep" / "y.py").read_text() == "Y\n"
+        (workspace.path / "other" / "deep" / "y.py").unlink()
+        paths = workspace.diff(workspace.base_tree, workspace.snapshot()).paths
+        assert paths == ("other/deep/y.py",)
+        assert user.at(workspace.path).git("status", "--porcelain") == "D  other/deep/y.py"
+
+
+def test_unusual_names_modes_and_links_survive_every_way(user: ScratchRepository) -> None:
+    """Snapshot, diff, read, overlay, checkout and restore agree on names with newlines, quotes, dashes and odd bytes."""
+    links_and_modes(odd_names(user))
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        base = workspace.base_tree
+        assert {f"odd/{name}" for name in ODD} < set(workspace.files(base))
+        workspace.apply([FileEdit(path=f"odd/{name}", text="new\n") for name in ODD])
+        (workspace.path / "to-file").unlink()
+        (workspace.path / "to-file").write_text("now a file\n")
+        (workspace.path / "run.sh").chmod(0o644)
+        tree = workspace.snapshot()
+        changes = {c.path: c.status for c in workspace.diff(base, tree).files}
+        assert changes == {
+            **{f"odd/{name}": "M" for name in ODD},
+            "to-file": "T",
+            "run.sh": "M",
+        }
+        for name in ODD:
+            assert workspace.read(base, f"odd/{name}") == name.encode("utf-8", "surrogateescape")
+        assert workspace.read(base, "to-folder") is None
+        assert workspace.overlay(tree, base, list(changes)) == base
+        with workspace.checkout(tree) as folder:
+            assert (folder / "to-folder").readlink() == Path("src")
+            assert (folder / "odd" / ODD[0]).read_text() == "new\n"
+        workspace.restore(base)
+        assert (workspace.path / "run.sh").stat().st_mode & stat.S_IXUSR
+        assert (workspace.path / "to-file").readlink() == Path("src/app.py")
+
+
+def test_a_file_that_nobody_touched_is_never_changed(user: ScratchRepository) -> None:
+    """CRLF under `text`, `ident` and a filter that came later do not make phantom changes, touched or not; edits count."""
+    user = converted(user)
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        assert (workspace.path / "dos.bat").read_bytes() == b"echo\r\nexit\r\n"
+        for name in ("dos.bat", "mixed.txt", "id.txt", "raw.up"):
+            os.utime(workspace.path / name)
+        assert workspace.snapshot() == workspace.base_tree
+        workspace.apply([FileEdit(path="raw.up", text="new\n")])
+        tree = workspace.snapshot()
+        assert workspace.diff(workspace.base_tree, tree).paths == ("raw.up",)
+        assert workspace.read(tree, "raw.up") == b"NEW\n"
+        (workspace.path / "dos.bat").chmod(0o755)
+        paths = workspace.diff(workspace.base_tree, workspace.snapshot()).paths
+        assert paths == ("dos.bat", "raw.up")
+        workspace.restore(tree)
+        assert (workspace.path / "raw.up").read_text() == "new\n"
+
+
+def test_a_filter_that_does_not_run_is_a_fault_of_the_machine(user: ScratchRepository) -> None:
+    """LFS that was never set up, and a required filter whose program is missing; neither leaves anything behind."""
+    user.commit({".gitattributes": "*.bin filter=lfs\n", "model.bin": "version https://git-lfs\n"})
+    repository = found(user)
+    before = manifest(repository, home=user.home)
+    with pytest.raises(EnvironmentBrokenError, match=r"'model.bin'.*git lfs install"):
+        open_workspace(repository, RUN, home=user.home)
+    assert user.git("for-each-ref", "refs/surefoot", "refs/heads/surefoot") == ""
+    assert not any((user.home / ".leases").iterdir())
+    assert manifest(repository, home=user.home) == before
+    user.git("config", "filter.lfs.clean", "git-lfs-is-gone clean")
+    user.git("config", "filter.lfs.smudge", "git-lfs-is-gone smudge")
+    user.git("config", "filter.lfs.required", "true")
+    with pytest.raises(EnvironmentBrokenError, match=r"filter .*install it"):
+        open_workspace(found(user), RUN, home=user.home)
+    assert not (user.home / RUN).exists()
+
+
+def test_submodules_are_there_read_only_as_recorded_and_in_every_tree(
+    user: ScratchRepository,
+) -> None:
+    """The recorded commit's files, not the user's dirty ones; no edit of theirs is part of a tree, restore mends them."""
+    user = with_submodule(user)
+    recorded = user.git("ls-tree", "HEAD", "vendor/lib")
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        library = workspace.path / "vendor" / "lib"
+        assert (library / "lib.py").read_text() == "L\n"
+        assert (library / "nested" / "inner.py").read_text() == "I\n"
+        assert not (library / "lib.py").stat().st_mode & 0o222
+        with pytest.raises(UsageError, match="carried in"):
+            workspace.apply([FileEdit(path="vendor/lib/lib.py", text="x")])
+        (library / "lib.py").unlink()
+        (library / "more.py").write_text("x")
+        subprocess.run(["git", "init", "-q"], cwd=library, env=dict(user.env), check=True)
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        tree = workspace.snapshot()
+        assert workspace.diff(workspace.base_tree, tree).paths == ("src/app.py",)
+        assert "vendor/lib" not in workspace.files(tree)
+        with workspace.checkout(tree) as folder:
+            assert (folder / "vendor" / "lib" / "nested" / "inner.py").is_file()
+        workspace.restore(tree)
+        assert sorted(p.name for p in library.iterdir()) == [".gitmodules", "lib.py", "nested"]
+    assert user.git("ls-tree", tree, "vendor/lib") == recorded
+    user.git("submodule", "deinit", "-q", "--force", "vendor/lib")
+    with reopen_workspace(found(user), RUN, home=user.home) as workspace:
+        assert list((workspace.path / "vendor" / "lib").iterdir()) == []
+
+
+def test_carried_paths_are_copies_outside_every_tree(user: ScratchRepository) -> None:
+    """They are in worktree and checkouts, a write to them never reaches the user's, a rollback puts them right."""
+    user.write(
+        {"node_modules/dep/index.js": "1\n", "src/_ext.so": "ELF", "node_modules/x/.git/HEAD": "r"}
+    )
+    (user.root / "node_modules" / "link").symlink_to("dep")
+    (user.root / ".git" / "info" / "exclude").write_text("*.so\n")
+    carry = ["node_modules/", "src/_ext.so"]
+    with open_workspace(found(user), RUN, home=user.home, carry=carry) as workspace:
+        inside = workspace.path / "node_modules"
+        assert (inside / "link" / "index.js").read_text() == "1\n"
+        assert (inside / "dep" / "index.js").stat().st_nlink == 1
+        workspace.apply(
+            [FileEdit(path=".gitignore", text=""), FileEdit(path="src/app.py", text="1")]
+        )
+        (inside / "dep" / "index.js").write_text("poisoned")
+        (workspace.path / "src" / "_ext.so").unlink()
+        tree = workspace.snapshot()
+        assert workspace.diff(workspace.base_tree, tree).paths == (".gitignore", "src/app.py")
+        with workspace.checkout(tree) as folder:
+            assert (folder / "node_modules" / "dep" / "index.js").read_text() == "1\n"
+            assert (folder / "src" / "_ext.so").read_text() == "ELF"
+        workspace.restore(tree)
+        assert (inside / "dep" / "index.js").read_text() == "1\n"
+        assert (workspace.path / "src" / "_ext.so").read_text() == "ELF"
+        with pytest.raises(UsageError, match="carried in"):
+            workspace.apply([FileEdit(path="node_modules/dep/index.js", text="x")])
+    assert (user.root / "node_modules" / "dep" / "index.js").read_text() == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("carry", "told"),
+    [
+        ("src", "tracked"),
+        ("README.md/x", "tracked"),
+        ("../outside", "inside the repository"),
+        ("/etc", "inside the repository"),
+        (".git/hooks", "inside the repository"),
+        ("missing", "does not exist"),
+    ],
+)
+def test_what_cannot_be_carried_is_refused(user: ScratchRepository, carry: str, told: str) -> None:
+    """Tracked, outside, or not there; the run does not begin and leaves nothing."""
+    with pytest.raises(UsageError, match=told):
+        open_workspace(found(user), RUN, home=user.home, carry=[carry])
+    assert "surefoot" not in user.git("for-each-ref")
+    assert not (user.home / RUN).exists()
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+def test_a_nested_repository_is_refused_and_can_be_rolled_back(
+    user: ScratchRepository, commits: int
+) -> None:
+    """Its files would be lost in the tree, so the snapshot fails and names it; afterwards all works again."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        (workspace.path / "inner").mkdir()
+        inner = user.at(workspace.path / "inner")
+        inner.git("init", "-q")
+        for number in range(commits):
+            inner.commit({"x.py": str(number)})
+        for _ in range(2):
+            with pytest.raises(GitError, match=r"nested git repository.*inner"):
+                workspace.snapshot()
+        workspace.restore(workspace.base_tree)
+        assert workspace.snapshot() == workspace.base_tree
+        # One inside a tracked folder hides nothing, so it is no fault.
+        user.at(workspace.path / "src").git("init", "-q")
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        tree = workspace.snapshot()
+        assert workspace.diff(workspace.base_tree, tree).paths == ("src/app.py",)
+
+
+def test_what_a_turn_does_to_git_itself_changes_no_later_command(
+    user: ScratchRepository, tmp_path: Path
+) -> None:
+    """A worktree whose `.git` was pointed elsewhere, with locks, pipes, locked and endless folders, is put back."""
+    evil = ScratchRepository.create(tmp_path / "evil", os.environ["PATH"])
+    evil.commit({"x": "1"})
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        root = workspace.path
+        (root / ".git").unlink()
+        (root / ".git").symlink_to(evil.root / ".git")
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        tree = workspace.snapshot()
+        assert workspace.diff(workspace.base_tree, tree).paths == ("src/app.py",)
+        os.mkfifo(root / "pipe")
+        deep = os.open(root, os.O_RDONLY)
+        for _ in range(1500):
+            os.mkdir("folder-with-a-name", dir_fd=deep)
+            below = os.open("folder-with-a-name", os.O_RDONLY, dir_fd=deep)
+            os.close(deep)
+            deep = below
+        os.close(deep)
+        (root / "src").chmod(0o500)
+        admin = user.root / ".git" / "worktrees" / RUN
+        (admin / "surefoot-index.lock").touch()
+        workspace.restore(workspace.base_tree)
+        assert sorted(p.name for p in root.iterdir()) == sorted(
+            [".git", ".gitignore", "README.md", "run.sh", "src"]
+        )
+        assert user.at(root).git("rev-parse", "--abbrev-ref", "HEAD") == "surefoot/run-1"
+
+
+def test_tools_in_the_worktree_see_git_as_usual(user: ScratchRepository) -> None:
+    """`git ls-files` lists what the last snapshot saw, and tools' commands never disturb ours."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        tool = user.at(workspace.path)
+        assert "src/app.py" in tool.git("ls-files").split("\n")
+        workspace.apply([FileEdit(path="src/new.py", text="N\n")])
+        tree = workspace.snapshot()
+        assert "src/new.py" in tool.git("ls-files").split("\n")
+        tool.git("reset", "-q", "--hard")
+        tool.git("rm", "-rq", "src")
+        (user.root / ".git" / "worktrees" / RUN / "index.lock").touch()
+        workspace.restore(tree)
+        assert workspace.snapshot() == tree
+
+
+def test_a_sha256_repository_works_the_same(tmp_path: Path) -> None:
+    """Ids are 64 digits all the way, removals in an overlay included."""
+    user = ScratchRepository.create(tmp_path, os.environ["PATH"], "--object-format=sha256")
+    user.commit({"src/app.py": "0\n"})
+    assert len(turn(user, {"src/app.py": "1\n", "b": "2\n"})) == 64
+    with reopen_workspace(found(user), RUN, home=user.home) as workspace:
+        tree = workspace.head[1]
+        assert workspace.overlay(tree, workspace.base_tree, ["src", "b"]) == workspace.base_tree
+
+
+def test_a_home_inside_the_checkout_and_a_used_id_are_refused(user: ScratchRepository) -> None:
+    """A worktree in the checkout would be part of it; an id names one run for good."""
+    repository = found(user)
+    for home in (user.root / ".surefoot" / "w", user.root / ".git" / "w"):
+        with pytest.raises(UsageError, match="outside"):
+            open_workspace(repository, RUN, home=home)
+        assert not home.exists()
+    turn(user, {"src/app.py": "1\n"})
+    with pytest.raises(UsageError, match="exists already"):
+        open_workspace(repository, RUN, home=user.home)
+    with pytest.raises(UsageError, match="not a run id"):
+        open_workspace(repository, RunId("../x"), home=user.home)
+    with pytest.raises(UsageError, match="no work of run"):
+        reopen_workspace(repository, RunId("other"), home=user.home)
+
+
+def test_an_empty_tree_is_a_tree(tmp_path: Path) -> None:
+    """A repository whose only commit holds nothing can be worked on."""
+    user = ScratchRepository.create(tmp_path, os.environ["PATH"])
+    user.commit({})
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        assert workspace.files(workspace.base_tree) == ()
+        workspace.apply([FileEdit(path="a", text="1")])
+        workspace.commit(workspace.snapshot(), "turn", {})
+        workspace.restore(workspace.base_tree)
+        assert [p.name for p in workspace.path.iterdir()] == [".git"]
