@@ -1,0 +1,1 @@
+"""Strategies that do the work of a turn."""

@@ -1,0 +1,224 @@
+"""Python source as text with places: offsets, edits that keep the rest of the file, and its whole units.
+
+The syntax tree counts UTF-8 bytes within lines; everything here counts characters in the file.
+"""
+
+import ast
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Placed: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.excepthandler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEdit:
+    """Characters `start` up to `end` of a file become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeUnit:
+    """A whole function or method with its decorators."""
+
+    path: str
+    qualname: str
+    """Dotted from the module, e.g. `Stack.pop`."""
+    class_name: str | None
+    first_line: int
+    """1-based, of the first decorator or of `def`."""
+    last_line: int
+    text: str
+    """Its lines, indentation removed, no newline at the end."""
+    indent: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the qualified name."""
+        return self.qualname.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A parsed file; `parse` builds it."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    starts: tuple[int, ...] = field(repr=False)
+    """Offset of each line's first character, and of the file's end."""
+
+    def offset(self, line: int, column: int) -> int:
+        """Character offset of a syntax tree's place (1-based line, column in UTF-8 bytes)."""
+        start = self.starts[line - 1]
+        row = self.text[start : self.starts[line]]
+        if row.isascii():
+            return start + column
+        return start + len(row.encode()[:column].decode(errors="ignore"))
+
+    def start(self, node: Placed) -> int:
+        """Offset of a node's first character."""
+        return self.offset(node.lineno, node.col_offset)
+
+    def end(self, node: Placed) -> int:
+        """Offset behind a node's last character."""
+        return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def segment(self, node: Placed) -> str:
+        """A node's own text, without parentheses around it."""
+        return self.text[self.start(node) : self.end(node)]
+
+    def lines(self, first: int, last: int) -> str:
+        """Text of whole lines, 1-based and inclusive, newlines included."""
+        return self.text[self.starts[first - 1] : self.starts[min(last, len(self.starts) - 1)]]
+
+    def indent_of(self, line: int) -> str:
+        """White space that a line begins with."""
+        row = self.lines(line, line)
+        return row[: len(row) - len(row.lstrip(" \t"))]
+
+
+def parse(path: str, text: str) -> Source | None:
+    """A parsed file, or None when it is not valid Python for this interpreter."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    starts = [0]
+    for line in io.StringIO(text, newline=""):
+        starts.append(starts[-1] + len(line))
+    if len(starts) == 1:
+        starts.append(0)
+    return Source(path=path, text=text, tree=tree, starts=tuple(starts))
+
+
+def apply(text: str, edits: Sequence[TextEdit]) -> str:
+    """The text after edits that do not overlap."""
+    for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def overlap(first: Sequence[TextEdit], second: Sequence[TextEdit]) -> bool:
+    """Whether any edit of one touches the place of one of the other."""
+    return any(a.start <= b.end and b.start <= a.end for a in first for b in second)
+
+
+def units(source: Source) -> tuple[CodeUnit, ...]:
+    """All functions and methods, in order of line; functions inside functions belong to the outer one."""
+    return tuple(unit for unit, _ in unit_nodes(source))
+
+
+def unit_nodes(source: Source) -> Iterator[tuple[CodeUnit, FunctionNode]]:
+    """Each unit with its node."""
+    yield from _walk(source, source.tree.body, ())
+
+
+def _walk(
+    source: Source, body: Sequence[ast.stmt], classes: tuple[str, ...]
+) -> Iterator[tuple[CodeUnit, FunctionNode]]:
+    for node in body:
+        if isinstance(node, FunctionNode):
+            yield _unit(source, node, classes), node
+        elif isinstance(node, ast.ClassDef):
+            yield from _walk(source, node.body, (*classes, node.name))
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            for block in blocks(node):
+                yield from _walk(source, block, classes)
+
+
+def _unit(source: Source, node: FunctionNode, classes: tuple[str, ...]) -> CodeUnit:
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    last = node.end_lineno or node.lineno
+    indent = source.indent_of(first)
+    return CodeUnit(
+        path=source.path,
+        qualname=".".join((*classes, node.name)),
+        class_name=".".join(classes) or None,
+        first_line=first,
+        last_line=last,
+        text=_dedent(source.lines(first, last), indent, first, _inner_lines(node)).rstrip(),
+        indent=indent,
+    )
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The statement lists directly inside a node, in order."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+            yield block
+    for handler in getattr(node, "handlers", ()):
+        yield handler.body
+    for case in getattr(node, "cases", ()):
+        yield case.body
+
+
+def replace_unit(source: Source, unit: CodeUnit, text: str) -> str:
+    """The file with a unit's lines replaced by `text`, which is given without indentation."""
+    start, end = source.starts[unit.first_line - 1], source.starts[unit.last_line]
+    newline = "\r\n" if "\r\n" in source.lines(unit.first_line, unit.last_line) else "\n"
+    body = indent_code(text.strip("\n"), unit.indent).replace("\n", newline)
+    ends = source.text[start:end].endswith(("\n", "\r"))
+    return source.text[:start] + body + (newline if ends else "") + source.text[end:]
+
+
+def _dedent(text: str, indent: str, first: int, inner: frozenset[int]) -> str:
+    rows = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(
+        row if number in inner else row.removeprefix(indent)
+        for number, row in enumerate(rows, start=first)
+    )
+
+
+def indent_code(text: str, indent: str) -> str:
+    """Indent lines, but not those that are inside a string that spans several."""
+    tree = None if not indent else parse("", text)
+    if tree is None:
+        return text if not indent else textwrap.indent(text, indent)
+    inner = _inner_lines(tree.tree)
+    return "\n".join(
+        row if not row.strip() or number in inner else indent + row
+        for number, row in enumerate(text.split("\n"), start=1)
+    )
+
+
+def _inner_lines(root: ast.AST) -> frozenset[int]:
+    """Lines that begin inside a string literal other than a docstring."""
+    docs = {id(doc) for node in ast.walk(root) if (doc := docstring_node(node)) is not None}
+    return frozenset(
+        line
+        for node in ast.walk(root)
+        if isinstance(node, ast.JoinedStr)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+        if id(node) not in docs
+        for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+    )
+
+
+def docstring_node(node: ast.AST) -> ast.Constant | None:
+    """The literal that is a node's docstring."""
+    if not isinstance(node, FunctionNode | ast.ClassDef | ast.Module) or not node.body:
+        return None
+    first = node.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first.value if isinstance(first.value.value, str) else None
+    return None
+
+
+def shape(text: str) -> str:
+    """What two texts have in common that differ in layout, comments and docstrings only; empty when invalid."""
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, FunctionNode | ast.ClassDef) and docstring_node(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree)
