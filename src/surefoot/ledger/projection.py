@@ -22,6 +22,8 @@ from surefoot.values import EventId, RunId, TurnId
 
 _VERSION: Final = 1
 _BATCH: Final = 10_000
+_NUMBER_DIGITS: Final = 18
+"""What always fits into an integer of SQLite."""
 # The primary key is the order of every answer, and the end of every index: a filter never needs a sort.
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sources (
@@ -130,8 +132,15 @@ class Projection:
         values: list[str | int] = list(given.values())
         if after is not None:
             before, number = _split(after)
-            terms.append("(trace, number) > (?, ?)")
-            values += [before, number]
+            # With the trace known, the pair is compared by hand: the planner would sort again.
+            if trace is None:
+                terms.append("(trace, number) > (?, ?)")
+                values += [before, number]
+            elif before == trace:
+                terms.append("number > ?")
+                values.append(number)
+            elif before > trace:
+                return ()
         index = next((f"INDEXED BY {name}" for column, name in _INDEXES if column in given), "")
         where = f"WHERE {' AND '.join(terms)}" if terms else ""
         # Only column and index names from this file go into the text; every value is bound.
@@ -266,6 +275,6 @@ def _chunk(reader: Iterator[Link]) -> tuple[list[Link], ChainFault | None]:
 
 def _split(event_id: str) -> tuple[str, int]:
     trace, _, number = event_id.rpartition(":")
-    if not (trace and number.isascii() and number.isdecimal()):
+    if not (trace and number.isascii() and number.isdecimal() and len(number) <= _NUMBER_DIGITS):
         raise UsageError(f"{event_id!r} is not an event id; one looks like 20260101-120000-ab12:7")
     return trace, int(number)

@@ -55,7 +55,7 @@ class _Line(BaseModel):
     hash: str
     payload: Event = Field(discriminator="kind")
     previous_hash: str
-    schema_version: int = Field(alias="schema")
+    schema_version: int = Field(alias="schema", ge=1, le=SCHEMA_VERSION)
     time: datetime
     trace_id: RunId
     turn_id: TurnId | None
@@ -198,6 +198,6 @@ def _first_complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     if first["type"] == "union_tag_invalid":
         tag = first["ctx"]["tag"]
-        return f"its event type {tag} is not known here"
+        return f"its event type {tag!r} is not known here"
     place = ".".join(str(part) for part in first["loc"])
     return f"its {place!r} is not as expected here: {first['msg']}"

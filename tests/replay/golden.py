@@ -1,0 +1,227 @@
+"""Adds to `v1/events.jsonl` one event of each given kind that it lacks; run it after adding an event type.
+
+Lines that are there never change: they are what ledgers in the field look like.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+from surefoot import events as e
+from surefoot import values as v
+from surefoot.ledger import FileLedger, read_events
+from surefoot.testing.clock import FakeClock
+
+GOLDEN = Path(__file__).parent / "v1" / "events.jsonl"
+RUN = v.RunId("20260101-000000-0001")
+TREE, COMMIT = v.TreeId("7e" * 20), v.CommitId("c0" * 20)
+BLOB, TURN, UNIT = v.Digest("ab" * 32), v.TurnId("t1"), v.UnitId("fix-1")
+USAGE = v.Usage(prompt_tokens=120, cached_tokens=100, completion_tokens=30, cost_usd=0.000125)
+
+FINDING = v.Finding(
+    finding_id="ruff:F821:1a2b",
+    tool="ruff",
+    rule="F821",
+    severity=v.Severity.HIGH,
+    category="lint",
+    file="src/häß lich.py",
+    line=3,
+    column=1,
+    message='Undefined name "x"',
+    fingerprint="1a2b3c",
+)
+EVIDENCE = v.Evidence(
+    kind="failing-tests",
+    command="pytest -q",
+    before="1 failed",
+    after="1 passed",
+    passed=True,
+    events=(v.EventId(f"{RUN}:1"),),
+)
+PLAN = v.PlanIR(
+    analysis="off by one",
+    steps=(v.PlanStep(step_id="s1", description="fix", intent=v.StepIntent.MODIFY),),
+    verification=("tests/test_a.py::test_b",),
+    complexity=v.Complexity.LOW,
+    confidence=0.75,
+)
+ISSUE = v.Issue(source="test", text="# It breaks", tests=("tests/test_a.py::test_b",))
+SAMPLES: tuple[e.Event, ...] = (
+    e.RunOpened(
+        issue=ISSUE,
+        mode="auto_solve_full",
+        model="embedded",
+        repo="/home/somebody/project",
+        branch="refs/heads/main",
+        base=COMMIT,
+        base_tree=TREE,
+        settings=BLOB,
+        seed=7,
+        version="0.1.0",
+    ),
+    e.RunResumed(interrupted_turn=TURN),
+    e.RunStopped(status=v.RunStatus.COMPLETE, reason="all gates passed", elapsed_s=12.5),
+    e.RunAccepted(commit=COMMIT, onto=COMMIT, branch="refs/heads/main"),
+    e.RunRejected(reason="not wanted"),
+    e.PhaseChanged(
+        before="auditing", after="planning", trigger="blocking", reason="1 failing test"
+    ),
+    e.PlanMade(
+        units=(
+            v.Unit(
+                unit_id=UNIT,
+                unit_type=v.UnitType.FIX,
+                strategy="repair",
+                issue=ISSUE,
+                plan=PLAN,
+                failing=("tests/test_a.py::test_b",),
+                findings=(FINDING,),
+            ),
+        )
+    ),
+    e.TurnStarted(unit_id=UNIT, number=1, tree=TREE),
+    e.CheckpointWritten(
+        checkpoint=v.Checkpoint(
+            outcome=v.CheckpointOutcome.COMPLETE,
+            classification=v.Classification.COMPLETE,
+            summary="fixed",
+            completed_items=("fix",),
+            verification_evidence=(
+                v.EvidenceRef(claim="it passes", event_id=v.EventId(f"{RUN}:1")),
+            ),
+            pdd=v.Pdd(purpose="correct sums"),
+            excerpts=("1 passed",),
+        )
+    ),
+    e.SelfFeedback(
+        before=v.Classification.PROGRESS, after=v.Classification.BLOCKER_STALL, evidence=BLOB
+    ),
+    e.NoFlyAdded(unit_id=UNIT, unit_type=v.UnitType.FIX, model="embedded", reason="refused"),
+    e.TurnClosed(
+        unit_id=UNIT,
+        number=1,
+        ended_as="commit",
+        tree=TREE,
+        commit=COMMIT,
+        classification=v.Classification.COMPLETE,
+        outcome="pass",
+        reason="all six gates passed",
+        elapsed_s=3.25,
+    ),
+    e.GateDecided(
+        result=v.GateResult(
+            gate=v.GateName.VERIFICATION,
+            outcome=v.GateOutcome.PASS,
+            failure=None,
+            reason="1 failing test passes",
+            evidence=(EVIDENCE,),
+        )
+    ),
+    e.ReviewGiven(
+        review=v.Review(verdict="FAIL", action="BLOCK", reason="a veto", findings=(FINDING,))
+    ),
+    e.QuestionAsked(question="May tests change?", why="the plan announces it"),
+    e.QuestionAnswered(approved=False, text="", who="nobody"),
+    e.Decided(
+        decision="candidate_edit",
+        inputs=BLOB,
+        output=BLOB,
+        decided_by="model",
+        policy_bundle="builtin-1",
+        usage=USAGE,
+    ),
+    e.LedgerRepaired(dropped_bytes=17, dropped=BLOB),
+    e.RunsCollected(runs=(RUN,), worktrees=("worktrees/a",), refs=("refs/heads/surefoot/a",)),
+    e.BudgetReserved(purpose="candidate_edit", tokens=900, cost_usd=0.0),
+    e.BudgetRefused(purpose="candidate_edit", what="tokens", asked=900.0, left=12.0),
+    e.BudgetSettled(reservation=v.EventId(f"{RUN}:2"), usage=USAGE),
+    e.BudgetPressure(what="tokens", share=0.5),
+    e.ModelAsked(
+        purpose="candidate_edit",
+        model="embedded",
+        request=BLOB,
+        reservation=v.EventId(f"{RUN}:2"),
+    ),
+    e.ModelReplied(
+        request=BLOB, reply=BLOB, model="qwen2.5-coder-1.5b", finish="stop", usage=USAGE, wall_s=1.5
+    ),
+    e.ModelFailed(
+        request=BLOB,
+        failure=BLOB,
+        fault=v.ModelFault.RATE_LIMIT,
+        model="openai/x",
+        message="slow down",
+        usage=v.Usage(),
+    ),
+    e.CacheHit(request=BLOB, reply=BLOB),
+    e.ToolCalled(tool="file_edit", params=BLOB),
+    e.CommandRan(
+        tool="shell",
+        argv=("make", "test"),
+        exit_code=None,
+        stdout=BLOB,
+        stderr=BLOB,
+        wall_s=60.0,
+        sandbox=v.SandboxLevel.BUBBLEWRAP,
+    ),
+    e.AuditorFinished(
+        tree=TREE,
+        result=v.AuditorResult(tool="ruff", state=v.AuditorState.OK, findings=(FINDING,)),
+    ),
+    e.CandidateTried(
+        candidate=BLOB, generator="ast:compare", passed=True, fixed=1, broken=0, score=0.9
+    ),
+    e.FactLearned(topic="suspects", text="a.py:3 add\na.py:9 sum"),
+    e.TestsRan(
+        tree=TREE,
+        purpose="baseline",
+        report=BLOB,
+        state="complete",
+        passed=40,
+        failed=1,
+        collected=41,
+        exit_code=1,
+        command=("python", "-m", "pytest"),
+    ),
+    e.GitStage(stage="checkpoint", ok=True, tree=TREE, commit=COMMIT),
+    e.DiffTaken(diff=BLOB, files=("a.py",)),
+    e.PolicyResolved(
+        mode="auto_fix_safe",
+        can_execute=True,
+        can_fix=True,
+        can_escalate=False,
+        max_iterations=3,
+        time_s=1200.0,
+        max_files=5,
+        tokens=None,
+        cost_usd=None,
+        risk_flags=(),
+        hard_stops=("locked",),
+    ),
+    e.PolicyDenied(rule="B3", what="allow_network"),
+    e.PolicyWarning(rule="B1", what="unknown mode 'fast'"),
+    e.SandboxEnforced(level=v.SandboxLevel.LANDLOCK, detail="12 of 12 probes refused"),
+    e.ActionDecided(action="solve", reason="1 blocking finding"),
+    e.RoundVerified(phase="complete", done=True, blocker=None, evidence=(EVIDENCE,)),
+    e.LockChanged(locked=True, why="release", who="somebody"),
+    e.SettingsTrusted(keys=("base_url",), who="somebody"),
+)
+
+
+def main() -> None:
+    """Append what is missing."""
+    present = {record.event.kind for record in read_events(GOLDEN)} if GOLDEN.exists() else set()
+    clock = FakeClock(datetime(2026, 1, 1, 0, 0, len(present), 250_000, tzinfo=UTC), step_s=1.0)
+    ledger = FileLedger.open(
+        GOLDEN, blobs=GOLDEN.parent / "blobs", trace_id=RUN, clock=clock, redact=str
+    )
+    for sample in SAMPLES:
+        if sample.kind not in present:
+            ledger.append(sample, turn=None if sample.kind.startswith("run.") else TURN)
+    ledger.close()
+    for missing in set(get_args(e.Event)) - {type(sample) for sample in SAMPLES}:
+        raise SystemExit(f"{__file__} has no sample of {missing.__name__}; add one")
+
+
+if __name__ == "__main__":
+    main()
