@@ -197,7 +197,8 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
                     journal=journal,
                     around=around,
                 )
-                return _drive(session, workspace)
+                _drive(session, workspace)
+            return _finish(session)
 
 
 def resume(
@@ -239,7 +240,8 @@ def resume(
                     journal=journal,
                     around=around,
                 )
-                return _drive(session, workspace)
+                _drive(session, workspace)
+            return _finish(session)
 
 
 def read_story_of(project: Project, run_id: RunId) -> Story:
@@ -388,7 +390,8 @@ def _toolchain(around: Surroundings, timeout_s: float) -> Toolchain:
     )
 
 
-def _drive(session: Session, workspace: GitWorkspace) -> Outcome:
+def _drive(session: Session, workspace: GitWorkspace) -> None:
+    """Run until it stops; the stop is in the ledger."""
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
     level = parts.processes.level
@@ -428,15 +431,14 @@ def _drive(session: Session, workspace: GitWorkspace) -> Outcome:
         person=around.person,
         askers=(MeteredModel(parts.model, journal, ceilings),),
     )
-    status = Run(ports).run()
-    return _finish(session, status, prover)
+    Run(ports).run()
 
 
 def _touches_runner(path: str, before: str | None, after: str | None) -> Sequence[str]:
     return suspicious(before, after) if after is not None and path.endswith(".py") else ()
 
 
-def _finish(session: Session, status: RunStatus, prover: Prover) -> Outcome:
+def _finish(session: Session) -> Outcome:
     """Write report, summary and findings; a run that has ended for good gives its worktree back."""
     project, run_id, journal = session.project, session.run_id, session.journal
     result = outcome(project, run_id)
@@ -445,8 +447,9 @@ def _finish(session: Session, status: RunStatus, prover: Prover) -> Outcome:
     (folder / "summary.json").write_bytes(encode(result.summary) + b"\n")
     head = journal.state.head_tree
     if head is not None and head in journal.state.audits:
-        (folder / "findings.sarif").write_bytes(write_sarif(prover.findings(head)))
-    if status not in RESUMABLE:
+        audited = journal.state.audits[head].audit
+        (folder / "findings.sarif").write_bytes(write_sarif(audited))
+    if result.status not in RESUMABLE:
         remove_worktree(project.repository, run_id, home=project.home)
     return result
 
