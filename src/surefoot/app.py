@@ -17,12 +17,13 @@ from surefoot.findings import (
     CommandAuditor,
     Toolchain,
     default_auditors,
+    gaming,
     read_baseline,
     run_audit,
     write_sarif,
 )
 from surefoot.gates import default_gates
-from surefoot.gates.review import RuleReviewer
+from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops import (
     GitWorkspace,
     open_workspace,
@@ -34,7 +35,16 @@ from surefoot.gitops import (
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
-from surefoot.kernel.ports import Auditor, Clock, Ids, Model, Person, Processes, Progress
+from surefoot.kernel.ports import (
+    Auditor,
+    Clock,
+    Ids,
+    Model,
+    Person,
+    Processes,
+    Progress,
+    ReviewInput,
+)
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
@@ -48,9 +58,19 @@ from surefoot.report import Story, Summary, read_story, render_report, summarise
 from surefoot.sandbox import open_processes
 from surefoot.settings import Settings
 from surefoot.solver import RuleSolver
-from surefoot.suite import PytestSuite, SuitePlan, detect
-from surefoot.suite.integrity import suspicious
-from surefoot.values import RESUMABLE, Audit, Diff, Issue, Limits, Mode, RunId, RunStatus, TreeId
+from surefoot.suite import PytestSuite, SuitePlan, detect, suspicious
+from surefoot.values import (
+    RESUMABLE,
+    Audit,
+    Diff,
+    Finding,
+    Issue,
+    Limits,
+    Mode,
+    RunId,
+    RunStatus,
+    TreeId,
+)
 
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
 """What is audited before and after when an issue was given; a bare run asks every auditor."""
@@ -403,6 +423,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         workspace=workspace,
         suite=parts.suite,
         audit=lambda root: run_audit(parts.auditors, root, baseline=parts.baseline),
+        risk_flags=policy.resolve().risk_flags,
     )
     turn = TurnPorts(
         journal=journal,
@@ -427,15 +448,25 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     ports = RunPorts(
         turn=turn,
         planner=RulePlanner(),
-        reviewers=(RuleReviewer((("runner-touched", _touches_runner),)),),
+        reviewers=(RuleReviewer((_bought, _runner_touched)),),
         person=around.person,
         askers=(MeteredModel(parts.model, journal, ceilings),),
     )
     Run(ports).run()
 
 
-def _touches_runner(path: str, before: str | None, after: str | None) -> Sequence[str]:
-    return suspicious(before, after) if after is not None and path.endswith(".py") else ()
+def _bought(seen: ReviewInput) -> Sequence[Finding]:
+    return gaming(seen.contents, test_paths=seen.test_paths, control_paths=seen.control_paths)
+
+
+def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
+    """Product code that reaches for the machinery of tests; what it could forge no run can show."""
+    return [
+        objection("runner-touched", path, told)
+        for path, (before, after) in sorted(seen.contents.items())
+        if after is not None and path.endswith(".py") and path not in seen.test_paths
+        for told in suspicious(before, after)
+    ]
 
 
 def _finish(session: Session) -> Outcome:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
-from surefoot.values import RISK_FLAGS, Digest
+from surefoot.values import Digest
 
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
@@ -86,7 +86,6 @@ class RiskSettings(_Section):
 
     allow_dependency_upgrades: bool = False
     allow_destructive_ops: bool = False
-    allow_network: bool = False
     allow_test_changes: bool = False
     allow_ci_changes: bool = False
     allow_suppressions: bool = False
@@ -104,7 +103,7 @@ class Settings(_Section):
 
     def widening(self) -> tuple[str, ...]:
         """Which keys of this file widen power, so that they need trust."""
-        found = [f"risk.{name}" for name in RISK_FLAGS if getattr(self.risk, name)]
+        found = [f"risk.{name}" for name, on in self.risk if on]
         if self.run.base_url is not None:
             found.append("run.base_url")
         if self.audit.commands:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from surefoot.gates import default_gates
-from surefoot.gates.review import RuleReviewer
+from surefoot.gates.review import FLAG_OF, RuleReviewer, objection
 from surefoot.kernel.ports import GateInput, ReviewInput, TurnOutput
 from surefoot.kernel.run import is_consistent
 from surefoot.values import (
+    RISK_FLAGS,
     Checkpoint,
     CheckpointOutcome,
     Classification,
@@ -182,14 +183,31 @@ REVIEW = ReviewInput(
 )
 
 
-def test_a_reviewer_vetoes_what_a_rule_finds() -> None:
-    """A rule's word on a product file is a veto with a place; without one there is no objection."""
-    reviewer = RuleReviewer(
-        [("two", lambda _path, _before, after: ["has a 2"] if "2" in (after or "") else [])]
-    )
+def test_a_reviewer_vetoes_what_an_inspector_finds() -> None:
+    """An inspector's word is a veto with a place; without one there is no objection."""
+    reviewer = RuleReviewer([lambda seen: [objection("odd", p, "is odd") for p in seen.diff.paths]])
     assert reviewer.review(REVIEW).action == "BLOCK"
     assert reviewer.review(REVIEW).findings[0].file == "a.py"
     assert RuleReviewer([]).review(REVIEW).verdict == "PASS"
+
+
+@pytest.mark.parametrize(("rule", "flag"), sorted(FLAG_OF.items()))
+def test_a_rule_with_a_flag_stops_with_its_name_and_is_lifted_by_it(rule: str, flag: str) -> None:
+    """Deny by default: the reason names the flag, and exactly that flag lifts the veto."""
+    reviewer = RuleReviewer([lambda _seen: [objection(rule, "a.py", "m")]])
+    assert flag in reviewer.review(REVIEW).reason
+    others = frozenset(RISK_FLAGS) - {flag}
+    assert reviewer.review(replace(REVIEW, risk_flags=others)).action == "BLOCK"
+    assert reviewer.review(replace(REVIEW, risk_flags=frozenset({flag}))).action == "PROCEED"
+
+
+def test_a_deleted_file_and_changed_dependencies_need_their_flags() -> None:
+    """What is removed or upgraded is named before it is let through."""
+    gone = FileChange(path="old.py", status="D", added=0, removed=9)
+    lock = FileChange(path="poetry.lock", status="M", added=1, removed=1)
+    seen = replace(REVIEW, diff=replace(REVIEW.diff, files=(gone, lock)))
+    rules = {f.rule for f in RuleReviewer([]).review(seen).findings}
+    assert rules == {"file-deleted", "dependency-changed"}
 
 
 @pytest.mark.parametrize(

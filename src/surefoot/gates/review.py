@@ -1,69 +1,99 @@
-"""The rules that a reviewer holds against a whole change; a rule can veto, never approve (SPEC B8)."""
+"""The rules that a reviewer holds against a whole change; a rule can veto, never approve (SPEC B3, B8)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Final
 
 from surefoot.codec import digest
 from surefoot.kernel.ports import ReviewInput
 from surefoot.values import Finding, Review, Severity
 
-Contents = Mapping[str, tuple[str | None, str | None]]
-Rule = Callable[[str, str | None, str | None], Sequence[str]]
-"""(path, before, after) -> what is wrong, in words."""
+Inspector = Callable[[ReviewInput], Sequence[Finding]]
+"""Looks at a change and says what is wrong with it."""
 
-_PREFIX = 12
+FLAG_OF: Final[Mapping[str, str]] = {
+    "added-suppression": "allow_suppressions",
+    "lowered-threshold": "allow_ci_changes",
+    "gate-configuration-changed": "allow_ci_changes",
+    "grown-baseline": "allow_ci_changes",
+    "control-changed": "allow_ci_changes",
+    "changed-test": "allow_test_changes",
+    "deleted-test": "allow_test_changes",
+    "removed-test-cases": "allow_test_changes",
+    "skipped-test": "allow_test_changes",
+    "test-data-changed": "allow_test_changes",
+    "test-support-changed": "allow_test_changes",
+    "weakened-test": "allow_test_changes",
+    "test-changed": "allow_test_changes",
+    "dependency-changed": "allow_dependency_upgrades",
+    "file-deleted": "allow_destructive_ops",
+}
+"""The risk flag that lifts a rule's veto; a rule without one always vetoes."""
+
+_DEPENDENCY_FILES: Final = (
+    "requirements*.txt",
+    "constraints*.txt",
+    "*.lock",
+    "package.json",
+    "package-lock.json",
+    "go.mod",
+    "Cargo.toml",
+)
 
 
 class RuleReviewer:
-    """Looks at each changed file with rules that are handed in, and at the change as a whole."""
+    """Asks every inspector about the change, and looks at it as a whole itself."""
 
-    def __init__(self, product_rules: Sequence[tuple[str, Rule]]) -> None:
-        self._rules = product_rules
+    def __init__(self, inspectors: Sequence[Inspector]) -> None:
+        self._inspectors = (whole_change, *inspectors)
 
     def review(self, seen: ReviewInput) -> Review:
-        """Veto on the first rule that finds something; an empty change is vetoed too."""
-        findings: list[Finding] = []
-        if not seen.diff.files:
-            findings.append(_finding("empty-change", "", "the change is empty"))
-        findings += self._protected(seen)
-        for path, (before, after) in sorted(seen.contents.items()):
-            if path in seen.test_paths:
-                continue
-            for name, rule in self._rules:
-                findings += [_finding(name, path, told) for told in rule(path, before, after)]
-        unproven = [p for p in seen.evidence if not p.passed]
-        findings += [_finding("unproven", "", f"{p.kind}: {p.after}") for p in unproven]
-        if findings:
-            return Review(
-                verdict="FAIL",
-                action="BLOCK",
-                reason=f"{findings[0].file + ': ' if findings[0].file else ''}{findings[0].message}",
-                findings=tuple(findings),
-            )
-        return Review(verdict="PASS", action="PROCEED", reason="no rule objects")
-
-    def _protected(self, seen: ReviewInput) -> list[Finding]:
-        existing = {f.path for f in seen.diff.files if f.status != "A"}
-        allowed_tests = "allow_test_changes" in seen.risk_flags
-        allowed_ci = "allow_ci_changes" in seen.risk_flags
-        found = [
-            _finding(
-                "test-changed", path, "an existing test was changed without allow_test_changes"
-            )
-            for path in sorted(seen.test_paths & existing)
-            if not allowed_tests
-        ]
-        found += [
-            _finding("control-changed", path, "steers tests or gates; needs allow_ci_changes")
-            for path in sorted(seen.control_paths)
-            if not allowed_ci
-        ]
-        return found
+        """Veto on whatever no risk flag allows."""
+        found = [f for inspector in self._inspectors for f in inspector(seen)]
+        vetoes = [f for f in found if FLAG_OF.get(f.rule) not in seen.risk_flags]
+        if not vetoes:
+            return Review(verdict="PASS", action="PROCEED", reason="no rule objects")
+        first = vetoes[0]
+        flag = FLAG_OF.get(first.rule)
+        place = f"{first.file}: " if first.file else ""
+        needs = f" (needs {flag})" if flag else ""
+        return Review(
+            verdict="FAIL",
+            action="BLOCK",
+            reason=f"{place}{first.message}{needs}",
+            findings=tuple(vetoes),
+        )
 
 
-def _finding(rule: str, path: str, message: str) -> Finding:
+def whole_change(seen: ReviewInput) -> list[Finding]:
+    """What can be said of a change without reading it."""
+    found: list[Finding] = []
+    if not seen.diff.files:
+        found.append(objection("empty-change", "", "the change is empty"))
+    found += [
+        objection("unproven", "", f"{p.kind}: {p.after}") for p in seen.evidence if not p.passed
+    ]
+    existing = {f.path for f in seen.diff.files if f.status != "A"}
+    for path in seen.diff.paths:
+        if path in seen.test_paths and path in existing:
+            found.append(objection("test-changed", path, "an existing test was changed"))
+        if path in seen.control_paths:
+            found.append(objection("control-changed", path, "it steers tests or gates"))
+        if any(PurePosixPath(path).match(pattern) for pattern in _DEPENDENCY_FILES):
+            found.append(objection("dependency-changed", path, "dependencies were changed"))
+    found += [
+        objection("file-deleted", f.path, "a file was deleted")
+        for f in seen.diff.files
+        if f.status == "D"
+    ]
+    return found
+
+
+def objection(rule: str, path: str, message: str) -> Finding:
+    """A reviewer's finding."""
     mark = digest(f"review\0{rule}\0{path}\0{message}".encode())
     return Finding(
-        finding_id=f"review:{rule}:{mark[:_PREFIX]}",
+        finding_id=f"review:{rule}:{mark[:12]}",
         tool="review",
         rule=rule,
         severity=Severity.HIGH,

@@ -38,6 +38,8 @@ class Prover:
     workspace: Workspace
     suite: Suite
     audit: Callable[[Path], Audit]
+    risk_flags: frozenset[str] = frozenset()
+    """With `allow_test_changes` or `allow_ci_changes` the run's copy of such files counts, not the base's."""
 
     def tests(
         self, tree: TreeId, purpose: TestPurpose, tests: Sequence[str] | None = None
@@ -105,7 +107,8 @@ class Prover:
         after, event = self.tests(judged, purpose)
         surprising = (set(after.failing) & set(before.passing)) - flaky
         flaky |= self.flaky(judged, after, surprising)
-        proofs.append(evidence.base_tests(before, after, flaky, (event,)))
+        exempt = flaky | self._exempt(diff, before)
+        proofs.append(evidence.base_tests(before, after, exempt, (event,)))
         proofs += self._unit_proofs(units, before, after, event)
         fresh = self.new_tests(diff, before, after)
         if fresh or any(not u.failing and not u.findings for u in units):
@@ -126,12 +129,20 @@ class Prover:
     def guarded(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that the base decides on: its tests, and all that steers runner and gates."""
         existing = set(self.workspace.files(diff.before))
-        return tuple(
-            path
-            for path in diff.paths
-            if self.suite.is_control_path(path)
-            or (self.suite.is_test_path(path) and path in existing)
-        )
+        return tuple(p for p in diff.paths if self._is_guarded(p, existing))
+
+    def _is_guarded(self, path: str, existing: Collection[str]) -> bool:
+        if self.suite.is_control_path(path):
+            return "allow_ci_changes" not in self.risk_flags
+        is_old_test = self.suite.is_test_path(path) and path in existing
+        return is_old_test and "allow_test_changes" not in self.risk_flags
+
+    def _exempt(self, diff: Diff, before: TestReport) -> frozenset[str]:
+        """Ids of the very test files that the run was allowed to change, and did."""
+        if "allow_test_changes" not in self.risk_flags:
+            return frozenset()
+        changed = {f.path for f in diff.files if self.suite.is_test_path(f.path)}
+        return frozenset(t for t in before.collected if t.split("::", 1)[0] in changed)
 
     def contents(self, diff: Diff) -> dict[str, tuple[str | None, str | None]]:
         """Text of each changed file before and after; None where it is not there or not text."""

@@ -1,0 +1,192 @@
+"""Bad input gets one clear sentence with the mend, and changes nothing (SPEC F4)."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from surefoot.gitops import manifest
+
+Surefoot = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def git(cwd: Path, *args: str) -> None:
+    """Run git with an identity."""
+    who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+    subprocess.run(["git", *who, *args], cwd=cwd, check=True, capture_output=True)
+
+
+def refuses(done: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
+    """One sentence on standard error that holds these words; nothing on standard output."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("surefoot: ")
+    for word in words:
+        assert word in lines[0]
+    assert done.returncode == code
+    assert done.stdout == ""
+
+
+def test_not_a_repository(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Outside git there is nothing to start from."""
+    place = tmp_path / "plain"
+    place.mkdir()
+    refuses(surefoot("solve", "x y", cwd=place), "git")
+    assert list(place.iterdir()) == []
+
+
+def test_bare(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A bare repository has no checkout."""
+    git(tmp_path, "init", "--bare", "bare.git")
+    refuses(surefoot("solve", "x y", cwd=tmp_path / "bare.git"), "bare")
+
+
+def test_no_commit(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Work starts from a commit."""
+    git(tmp_path, "init", "empty")
+    refuses(surefoot("solve", "x y", cwd=tmp_path / "empty"), "commit")
+
+
+def test_detached(surefoot: Surefoot, patient: Path) -> None:
+    """The result needs a branch to go to."""
+    git(patient, "checkout", "--detach")
+    before = manifest(patient)
+    refuses(surefoot("solve", "ISSUE.md", cwd=patient), "branch")
+    assert manifest(patient) == before
+
+
+def test_no_tests(surefoot: Surefoot, tmp_path: Path, scripted: str) -> None:
+    """Without tests nothing can be proved, and the settings key is named."""
+    git(tmp_path, "init", "bald")
+    (tmp_path / "bald" / "a.txt").write_text("hello\n")
+    git(tmp_path / "bald", "add", ".")
+    git(tmp_path / "bald", "commit", "-m", "first")
+    refuses(surefoot("solve", "x y", "--model", scripted, cwd=tmp_path / "bald"), "[test]")
+    assert not (tmp_path / "bald" / ".surefoot").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"[run]\nmodle = 1\n", "modle"),
+        (b"[run]\nmax_iterations = 0\n", "max_iterations"),
+        (b"[run\n", "TOML"),
+        (b"\xff\xfe", "TOML"),
+        (b"[risk]\nallow_everything = true\n", "allow_everything"),
+    ],
+)
+def test_broken_settings(surefoot: Surefoot, patient: Path, content: bytes, word: str) -> None:
+    """The key or the place is named."""
+    (patient / "surefoot.toml").write_bytes(content)
+    before = manifest(patient)
+    refuses(surefoot("solve", "ISSUE.md", cwd=patient), word)
+    assert manifest(patient) == before
+    assert not (patient / ".surefoot").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "word"),
+    [
+        (["no/such/file.md"], "", "no/such/file.md"),
+        (["."], "", "cannot be read"),
+        (["-"], "", "empty"),
+        (["x y", "--test", "a"], "", "not several"),
+        (["--sarif", "ISSUE.md"], "", "SARIF"),
+    ],
+)
+def test_unreadable_issue(
+    surefoot: Surefoot, patient: Path, args: list[str], stdin: str, word: str
+) -> None:
+    """What cannot be read as an issue is a usage error."""
+    refuses(surefoot("solve", *args, cwd=patient, stdin=stdin), word, code=2)
+    assert not (patient / ".surefoot").exists()
+
+
+def test_an_issue_that_is_not_text(surefoot: Surefoot, patient: Path) -> None:
+    """Not UTF-8, and too large, each by its own sentence."""
+    (patient / "bin.md").write_bytes(b"ab\xff\xfe")
+    refuses(surefoot("solve", "bin.md", cwd=patient), "UTF-8", code=2)
+    (patient / "big.md").write_bytes(b"a" * 1_000_001)
+    refuses(surefoot("solve", "big.md", cwd=patient), "larger", code=2)
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        (("--model", "openai/x"), "base-url"),
+        (("--model", "gpt-best"), "embedded"),
+        (("--model", "scripted:nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_a_model_that_cannot_be_asked(
+    surefoot: Surefoot, patient: Path, args: tuple[str, ...], word: str
+) -> None:
+    """The missing piece is named before anything is made."""
+    done = surefoot("solve", "ISSUE.md", *args, cwd=patient, env={"OPENAI_API_KEY": ""})
+    refuses(done, word)
+    assert not (patient / ".surefoot").exists()
+
+
+def test_no_such_run(surefoot: Surefoot, patient: Path) -> None:
+    """Commands on runs say when there is none."""
+    for command in ("show", "explain", "verify", "diff", "accept", "reject", "resume", "events"):
+        refuses(surefoot(command, cwd=patient), "no runs", code=2)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Mounts a small file system with options; skips where mounting is not allowed."""
+    places: list[Path] = []
+
+    def mount(options: str) -> Path:
+        place = tmp_path / f"disk-{len(places)}"
+        place.mkdir()
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)],
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            pytest.skip("mounting a small disk is not allowed here")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk(
+    surefoot: Surefoot, patient: Path, mounted: Callable[[str], Path], scripted: str
+) -> None:
+    """No space for the worktree: one sentence, and the checkout stays as it was."""
+    disk = mounted("size=16k")
+    before = manifest(patient)
+    done = surefoot(
+        "solve", "ISSUE.md", "--model", scripted, cwd=patient, env={"SUREFOOT_HOME": str(disk)}
+    )
+    refuses(done, "space")
+    assert manifest(patient) == before
+
+
+def test_a_read_only_disk(
+    surefoot: Surefoot, patient: Path, mounted: Callable[[str], Path], scripted: str
+) -> None:
+    """State that cannot be written is named with the mend."""
+    disk = mounted("ro")
+    before = manifest(patient)
+    done = surefoot(
+        "solve", "ISSUE.md", "--model", scripted, cwd=patient, env={"SUREFOOT_HOME": str(disk)}
+    )
+    refuses(done, "writable")
+    assert manifest(patient) == before
+
+
+def test_a_locked_repository_runs_nothing(surefoot: Surefoot, patient: Path, scripted: str) -> None:
+    """The lock's reason is told, the answer is no, and unlock opens it again."""
+    assert surefoot("lock", "--why", "release freeze", cwd=patient).returncode == 0
+    done = surefoot("solve", "ISSUE.md", "--model", scripted, cwd=patient)
+    refuses(done, "release freeze", "unlock", code=10)
+    assert not list((patient / ".surefoot" / "runs").iterdir())
+    assert surefoot("unlock", cwd=patient).stdout == "unlocked\n"
