@@ -1,0 +1,480 @@
+"""Accepting puts one commit of the user's on his branch, or changes nothing; rejecting leaves no trace."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import AcceptError, RepositoryError, UsageError
+from surefoot.gitops import (
+    Accepted,
+    Repository,
+    accept,
+    manifest,
+    open_workspace,
+    reject,
+    remove_worktree,
+)
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import FileEdit, RunId, TreeId
+
+RUN = RunId("run-1")
+FIXED = "def add(a, b):\n    return a + b\n"
+MESSAGE = "fix: add adds\n\nIt subtracted.\n\nSurefoot-Run: run-1\n"
+
+
+class Gates:
+    """Remembers what it was asked, and answers as told."""
+
+    def __init__(self, answer: str | None = None) -> None:
+        self.answer = answer
+        self.asked: list[tuple[TreeId, str]] = []
+
+    def __call__(self, tree: TreeId, reason: str) -> str | None:
+        self.asked.append((tree, reason))
+        return self.answer
+
+
+def found(user: ScratchRepository) -> Repository:
+    return Repository.discover(user.root, user.env)
+
+
+def run(user: ScratchRepository, *turns: Mapping[str, str | None]) -> None:
+    """A finished run with a commit a turn; by default it fixes `src/app.py` and adds `src/new.py`."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        for edits in turns or (
+            {"src/app.py": "half\n"},
+            {"src/app.py": FIXED, "src/new.py": "N\n"},
+        ):
+            workspace.apply([FileEdit(path=path, text=text) for path, text in edits.items()])
+            workspace.commit(workspace.snapshot(), "turn", {})
+    remove_worktree(found(user), RUN, user.home)
+
+
+def take(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
+    return accept(
+        found(user), RUN, home=user.home, message=MESSAGE, verify=gates or Gates("not asked")
+    )
+
+
+def refused(user: ScratchRepository, told: str, gates: Gates | None = None) -> None:
+    """Accepting says this in one sentence, and not a byte of the checkout differs."""
+    repository = found(user)
+    before = manifest(repository, home=user.home)
+    with pytest.raises(AcceptError, match=told) as caught:
+        accept(repository, RUN, home=user.home, message=MESSAGE, verify=gates or Gates())
+    assert "Traceback" not in str(caught.value)
+    assert manifest(repository, home=user.home) == before
+    assert user.git("worktree", "list", "--porcelain").count("worktree ") <= 2
+    assert not list(user.home.glob(".accept/*"))
+
+
+def test_the_work_becomes_one_commit_of_the_user(user: ScratchRepository) -> None:
+    """Author and committer are the user, the parent is his tip, the checkout is clean, the gates are not asked."""
+    run(user)
+    tip = user.git("rev-parse", "main")
+    accepted = take(user)
+    assert accepted.branch == "refs/heads/main"
+    assert accepted.onto == tip
+    assert user.git("rev-parse", "main", "HEAD", "main^").split() == [accepted.commit] * 2 + [tip]
+    assert user.git("log", "-1", "--format=%an <%ae> %cn") == (
+        "Ursula User <ursula@example.org> Ursula User"
+    )
+    assert user.git("log", "-1", "--format=%B").rstrip() == MESSAGE.rstrip()
+    assert user.git("status", "--porcelain") == ""
+    assert (user.root / "src" / "app.py").read_text() == FIXED
+    assert "surefoot accept run-1" in user.git("reflog", "-1")
+
+
+def test_accepting_twice_gives_the_first_answer(user: ScratchRepository) -> None:
+    """A caller that was killed before it could write the answer down may ask again; after a reset it is done anew."""
+    run(user)
+    first = take(user)
+    assert take(user) == first
+    user.commit({"README.md": "later\n"})
+    assert take(user) == first
+    user.git("reset", "-q", "--hard", first.onto)
+    assert take(user).onto == first.onto
+    assert (user.root / "src" / "new.py").exists()
+
+
+def test_unrelated_work_of_every_kind_survives(user: ScratchRepository) -> None:
+    """Dirty, staged, staged and dirty again, removed from the index, untracked, ignored: files and index entries stay."""
+    run(user)
+    user.write(
+        {"README.md": "dirty\n", "run.sh": "staged\n", "added.py": "A\n", "untracked.py": "U\n"}
+    )
+    user.git("add", "run.sh", "added.py")
+    user.write({"run.sh": "staged, then dirty\n", "x.log": "ignored\n"})
+    user.git("rm", "-q", "--cached", "src/util.py")
+    user.git("stash", "push", "-q", "--", "README.md")
+    user.write({"README.md": "dirty\n"})
+    names = ["README.md", "run.sh", "added.py", "untracked.py", "x.log", "src/util.py"]
+    files = {name: (user.root / name).read_bytes() for name in names}
+    index = user.git("ls-files", "-s", "README.md", "run.sh", "added.py", "src/util.py")
+    status, stash = user.git("status", "--porcelain"), user.git("stash", "list")
+    take(user)
+    assert {name: (user.root / name).read_bytes() for name in names} == files
+    assert user.git("ls-files", "-s", "README.md", "run.sh", "added.py", "src/util.py") == index
+    assert user.git("status", "--porcelain") == status
+    assert user.git("stash", "list") == stash
+    assert user.git("show", "--format=", "--name-only", "HEAD").split() == [
+        "src/app.py",
+        "src/new.py",
+    ]
+
+
+# --- what stands in the way ----------------------------------------------------------------------
+
+
+def stage(user: ScratchRepository) -> None:
+    user.write({"src/app.py": "staged\n"})
+    user.git("add", "src/app.py")
+    user.write({"src/app.py": "def add(a, b):\n    return a - b\n"})
+
+
+def same_content(user: ScratchRepository) -> None:
+    user.write({"src/app.py": FIXED})
+    user.git("add", "src/app.py")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda u: u.write({"src/app.py": "dirty\n"}), "src/app.py"),
+        (stage, "src/app.py"),
+        (same_content, "src/app.py"),
+        (lambda u: u.write({"src/app.py": None}), "src/app.py"),
+        (lambda u: u.write({"src/new.py": "mine\n"}), "src/new.py"),
+        (lambda u: u.write({"src/new.py/mine.txt": "mine\n"}), "src/new.py/mine.txt"),
+        (lambda u: u.write({"gen": "mine\n"}), "gen"),
+        (lambda u: u.write({"a.log": "ignored\n"}), "a.log"),
+        (lambda u: (u.root / "gen").symlink_to("src"), "gen"),
+    ],
+    ids=["dirty", "staged", "same", "deleted", "untracked", "folder", "parent", "ignored", "link"],
+)
+def test_uncommitted_work_in_the_way_is_named_and_nothing_changes(
+    user: ScratchRepository, change: Callable[[ScratchRepository], None], named: str
+) -> None:
+    """Changed, staged, deleted, untracked or ignored, at the path, above it or below it."""
+    work = {"src/app.py": FIXED, "src/new.py": "N\n", "gen/x.py": "X\n", "a.log": "tracked now\n"}
+    run(user, {**work, ".gitignore": "node_modules/\n"})
+    change(user)
+    refused(user, f"'{named}'.*not committed")
+
+
+def test_a_conflict_names_the_files(user: ScratchRepository) -> None:
+    """The branch changed the same lines: one sentence, nothing changed, the gates are not asked."""
+    run(user)
+    user.commit({"src/app.py": "def add(a, b):\n    return sum((a, b))\n"})
+    gates = Gates()
+    refused(user, r"conflict with the work in 'src/app.py'", gates)
+    assert gates.asked == []
+
+
+def test_a_state_in_which_nobody_should_commit_is_refused(user: ScratchRepository) -> None:
+    """Another branch, a detached HEAD, a merge under way, no such work: each says what to do."""
+    run(user)
+    user.git("switch", "-q", "-c", "elsewhere")
+    refused(user, "git switch main")
+    repository = found(user)
+    user.git("switch", "-q", "--detach", "main")
+    with pytest.raises(AcceptError, match="detached HEAD"):
+        accept(repository, RUN, home=user.home, message=MESSAGE, verify=Gates())
+    user.git("switch", "-q", "elsewhere")
+    user.git("worktree", "add", "-q", "../second", "main")
+    refused(user, r"checked out at '.*second'; accept there")
+    accepted = take(user.at(user.folder / "second"))
+    assert user.git("rev-parse", "main") == accepted.commit
+    assert (user.folder / "second" / "src" / "new.py").exists()
+    user.git("worktree", "remove", "../second")
+    user.git("switch", "-q", "main")
+    user.git("reset", "-q", "--hard", "HEAD~1")
+    user.commit({"README.md": "ours\n"})
+    user.git("switch", "-q", "elsewhere")
+    user.commit({"README.md": "theirs\n"})
+    user.git("switch", "-q", "main")
+    with pytest.raises(Exception, match="exit status 1"):
+        user.git("merge", "elsewhere")
+    refused(user, "a merge is under way")
+    with pytest.raises(AcceptError, match="holds no work of run other"):
+        accept(found(user), RunId("other"), home=user.home, message=MESSAGE, verify=Gates())
+
+
+def test_work_that_the_branch_has_already_is_no_commit(user: ScratchRepository) -> None:
+    """A run without changes, and one whose change somebody else has committed meanwhile."""
+    run(user, {})
+    refused(user, "changes nothing")
+    reject(found(user), RUN, user.home)
+    run(user)
+    user.commit({"src/app.py": FIXED, "src/new.py": "N\n"})
+    refused(user, "changes nothing")
+
+
+# --- a branch that moved -------------------------------------------------------------------------
+
+
+def test_a_moved_branch_gets_the_work_replayed_and_verified(user: ScratchRepository) -> None:
+    """Their commit, a rename included, and the work are both in the result; the gates saw exactly that tree."""
+    run(user)
+    user.git("mv", "src/app.py", "src/math.py")
+    tip = user.commit({"README.md": "moved on\n"})
+    gates = Gates()
+    accepted = take(user, gates)
+    ((tree, reason),) = gates.asked
+    assert "has moved" in reason
+    assert user.git("rev-parse", "HEAD^{tree}", "HEAD^").split() == [tree, tip]
+    assert accepted.tree == tree
+    assert (user.root / "src" / "math.py").read_text() == FIXED
+    assert not (user.root / "src" / "app.py").exists()
+    assert user.git("status", "--porcelain") == ""
+
+
+def test_gates_that_refuse_the_replayed_work_stop_it(user: ScratchRepository) -> None:
+    """Their sentence is passed on; nothing changed."""
+    run(user)
+    user.commit({"README.md": "moved on\n"})
+    refused(
+        user, "has moved .* test_x fails there; nothing was changed", Gates("test_x fails there")
+    )
+
+
+def test_a_rewritten_branch_brings_nothing_back(user: ScratchRepository) -> None:
+    """A commit that the user dropped is the run's base; only what the run changed is replayed."""
+    user.commit({"README.md": "to be dropped\n", "dropped.py": "D\n"})
+    run(user)
+    user.git("reset", "-q", "--hard", "HEAD~1")
+    user.commit({"src/util.py": "VALUE = 2\n"})
+    take(user, Gates())
+    assert (user.root / "README.md").read_text() == "# Title\n"
+    assert not (user.root / "dropped.py").exists()
+    assert (user.root / "src" / "app.py").read_text() == FIXED
+
+
+def test_a_branch_that_moved_without_another_tree_needs_no_gates(user: ScratchRepository) -> None:
+    """An empty commit changes no file, so the verified tree is the result."""
+    run(user)
+    user.commit({})
+    gates = Gates("must not be asked")
+    take(user, gates)
+    assert gates.asked == []
+
+
+# --- hooks and signing ---------------------------------------------------------------------------
+
+
+def test_hooks_run_once_as_for_a_commit_of_the_user(user: ScratchRepository) -> None:
+    """They see the branch, the staged work and the message, may change the message, and post-commit sees the result."""
+    log = user.folder / "log"
+    run(user)
+    user.hook(
+        "pre-commit",
+        f"(git symbolic-ref HEAD; git diff --cached --name-only; cat src/new.py) >> {log}",
+    )
+    user.hook("prepare-commit-msg", f'echo "prepare $2" >> {log}; echo "Ticket: 7" >> "$1"')
+    user.hook("commit-msg", f'grep -c Ticket "$1" >> {log}')
+    user.hook("post-commit", f"(pwd; git rev-parse HEAD) >> {log}")
+    user.hook("post-merge", f"echo post-merge >> {log}")
+    user.hook("post-checkout", f"echo post-checkout >> {log}")
+    accepted = take(user)
+    assert log.read_text().split() == [
+        *("refs/heads/main", "src/app.py", "src/new.py", "N", "prepare", "message", "1"),
+        *(str(user.root), accepted.commit),
+    ]
+    assert user.git("log", "-1", "--format=%(trailers:key=Ticket)").strip() == "Ticket: 7"
+
+
+@pytest.mark.parametrize("name", ["pre-commit", "prepare-commit-msg", "commit-msg"])
+def test_a_hook_that_rejects_changes_nothing(user: ScratchRepository, name: str) -> None:
+    """Its words are passed on; what it did to the files it saw is gone with them."""
+    run(user)
+    user.write({"README.md": "dirty\n"})
+    user.hook(name, "echo garbage > README.md; echo more > made.txt; echo no $0 >&2; exit 1")
+    refused(user, f"your {name} hook refuses the work: .*no ")
+    user.hook(name, "exit 0")
+    take(user)
+    assert (user.root / "README.md").read_text() == "dirty\n"
+
+
+def test_a_hook_that_edits_and_adds_leads_to_new_verification(user: ScratchRepository) -> None:
+    """The commit holds the edited tree, which is the one that the gates saw; other work of the user is not in it."""
+    run(user)
+    user.write({"README.md": "dirty\n"})
+    user.hook("pre-commit", "echo '# formatted' >> src/new.py; git add src/new.py")
+    gates = Gates()
+    accepted = take(user, gates)
+    assert gates.asked == [(accepted.tree, "your commit hooks edited 'src/new.py'")]
+    assert (user.root / "src" / "new.py").read_text() == "N\n# formatted\n"
+    assert user.git("rev-parse", "HEAD^{tree}") == accepted.tree
+    assert user.git("status", "--porcelain") == "M README.md" or (
+        user.git("status", "--porcelain") == " M README.md"
+    )
+
+
+def test_gates_that_refuse_a_hooks_edit_put_everything_back(user: ScratchRepository) -> None:
+    """The edit was made outside the checkout, so there is nothing to put back."""
+    run(user)
+    user.hook("pre-commit", "echo broken > src/app.py; git add -A")
+    refused(user, r"hooks edited 'src/app.py', and the gates refuse .*fails", Gates("fails"))
+
+
+def test_a_hook_that_edits_what_the_user_has_changed_is_in_the_way(user: ScratchRepository) -> None:
+    """The overlap is looked at again after the hook."""
+    run(user)
+    user.write({"README.md": "dirty\n"})
+    user.hook("pre-commit", "echo formatted >> README.md; git add README.md")
+    refused(user, "'README.md'.*not committed")
+
+
+def test_a_formatter_that_edits_and_refuses_is_asked_again_with_its_edits(
+    user: ScratchRepository,
+) -> None:
+    """As people do: add what it changed, commit again. The edit is verified like any other."""
+    run(user)
+    user.hook(
+        "pre-commit",
+        'grep -q formatted src/new.py || { echo "# formatted" >> src/new.py; exit 1; }',
+    )
+    gates = Gates()
+    take(user, gates)
+    assert len(gates.asked) == 1
+    assert (user.root / "src" / "new.py").read_text() == "N\n# formatted\n"
+
+
+def test_hooks_of_a_relative_hooks_path_find_what_is_carried(user: ScratchRepository) -> None:
+    """A hooks folder that git ignores, as tools generate it, runs, with the ignored paths it needs beside the work."""
+    user.write(
+        {
+            "node_modules/lint": "ok\n",
+            "node_modules/.hooks/pre-commit": "#!/bin/sh\ntest -f node_modules/lint\n",
+        }
+    )
+    (user.root / "node_modules" / ".hooks" / "pre-commit").chmod(0o755)
+    user.git("config", "core.hooksPath", "node_modules/.hooks")
+    run(user)
+    refused(user, "your pre-commit hook refuses")
+    accept(
+        found(user),
+        RUN,
+        home=user.home,
+        message=MESSAGE,
+        verify=Gates(),
+        carry=["node_modules"],
+    )
+    assert (user.root / "src" / "new.py").exists()
+
+
+def test_a_broken_signing_key_or_a_missing_identity_changes_nothing(
+    user: ScratchRepository,
+) -> None:
+    """The turn commits never needed them; the user's commit does, and says so."""
+    user.git("config", "commit.gpgSign", "true")
+    user.git("config", "gpg.program", "/bin/false")
+    run(user)
+    refused(user, "cannot write the commit in your name: .*sign")
+    user.git("config", "commit.gpgSign", "false")
+    user.git("config", "--global", "--remove-section", "user")
+    user.git("config", "user.useConfigOnly", "true")
+    refused(user, "cannot write the commit in your name")
+
+
+def test_a_commit_is_signed_when_the_user_signs(user: ScratchRepository, tmp_path: Path) -> None:
+    """With `commit.gpgSign` the commit carries the signature that the user's program made."""
+    signer = tmp_path / "signer"
+    signer.write_text(
+        '#!/bin/sh\ncat > /dev/null\nprintf "\\n[GNUPG:] SIG_CREATED x\\n" >&2\n'
+        "printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nabc\\n-----END PGP SIGNATURE-----\\n'\n"
+    )
+    signer.chmod(0o755)
+    user.git("config", "commit.gpgSign", "true")
+    user.git("config", "gpg.program", str(signer))
+    run(user)
+    take(user)
+    assert "gpgsig -----BEGIN PGP SIGNATURE-----" in user.git("cat-file", "commit", "HEAD")
+
+
+def test_an_empty_message_is_no_commit(user: ScratchRepository) -> None:
+    """A hook that empties the message stops the commit, as with git itself."""
+    run(user)
+    user.hook("commit-msg", ': > "$1"')
+    refused(user, "message is empty")
+
+
+# --- other checkouts -----------------------------------------------------------------------------
+
+
+def test_a_sparse_checkout_stays_sparse(user: ScratchRepository) -> None:
+    """Work outside the cone is committed and not written into the checkout."""
+    user.commit({"other/y.py": "Y\n"})
+    user.git("sparse-checkout", "set", "--cone", "src")
+    run(user, {"src/app.py": FIXED, "other/y.py": "Z\n", "other/new.py": "N\n"})
+    take(user)
+    assert not (user.root / "other").exists()
+    assert user.git("show", "HEAD:other/y.py", "HEAD:other/new.py") == "Z\nN"
+    assert user.git("status", "--porcelain") == ""
+
+
+def test_the_users_settings_for_merges_do_not_matter(user: ScratchRepository) -> None:
+    """No autostash, no merge commit, no signature check, no second remote's branch."""
+    for setting in ("merge.autoStash", "merge.verifySignatures", "rebase.autoStash"):
+        user.git("config", setting, "true")
+    user.git("config", "merge.ff", "false")
+    user.write({"README.md": "dirty\n"})
+    run(user)
+    accepted = take(user)
+    assert user.git("rev-parse", "HEAD") == accepted.commit
+    assert user.git("stash", "list") == ""
+
+
+def test_one_process_accepts_at_a_time_and_the_run_may_be_open(user: ScratchRepository) -> None:
+    """The gates may use the run's workspace; asking again from within is refused."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text=FIXED)])
+        workspace.commit(workspace.snapshot(), "turn", {})
+        user.commit({"README.md": "moved on\n"})
+
+        def verify(tree: TreeId, reason: str) -> str | None:
+            with workspace.checkout(tree) as folder:
+                assert (folder / "README.md").read_text() == "moved on\n"
+            with pytest.raises(UsageError, match="in this process"):
+                take(user)
+            return None
+
+        accept(found(user), RUN, home=user.home, message=MESSAGE, verify=verify)
+    assert (user.root / "src" / "app.py").read_text() == FIXED
+
+
+# --- reject --------------------------------------------------------------------------------------
+
+
+def test_reject_leaves_no_trace_and_may_be_repeated(user: ScratchRepository) -> None:
+    """Branch, refs, worktree, entry and lease are gone and named; a second time there is nothing."""
+    repository = found(user)
+    before = manifest(repository, home=user.home)
+    with open_workspace(repository, RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text=FIXED)])
+        workspace.commit(workspace.snapshot(), "turn", {})
+        with pytest.raises(UsageError, match="close its workspace"):
+            reject(repository, RUN, user.home)
+    user.git("pack-refs", "--all")
+    removed = reject(repository, RUN, user.home)
+    assert removed.worktree == user.home / RUN
+    assert set(removed.refs) == {
+        "refs/heads/surefoot/run-1",
+        *(f"refs/surefoot/run-1/{name}" for name in ("1", "base", "run")),
+    }
+    assert user.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert [p.name for p in user.home.rglob("*") if p.is_file()] == []
+    assert manifest(repository, home=user.home) == before
+    again = reject(repository, RUN, user.home)
+    assert (again.worktree, again.refs) == (None, ())
+
+
+def test_a_branch_that_the_user_has_checked_out_is_not_taken_away(user: ScratchRepository) -> None:
+    """His HEAD would point to nothing."""
+    run(user)
+    repository = found(user)
+    user.git("switch", "-q", "surefoot/run-1")
+    with pytest.raises(RepositoryError, match="switch to another branch"):
+        reject(repository, RUN, user.home)
+    assert user.git("rev-parse", "HEAD")

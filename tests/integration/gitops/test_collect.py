@@ -1,0 +1,204 @@
+"""Leases tell the living from the dead; garbage collection takes what is ours and dead, and nothing else."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import UsageError
+from surefoot.gitops import (
+    Collected,
+    Repository,
+    collect_garbage,
+    manifest,
+    open_workspace,
+    remove_worktree,
+    reopen_workspace,
+)
+from surefoot.gitops.lease import Home, Lease
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import FileEdit, RunId
+
+_HOLD = """
+import sys
+from pathlib import Path
+from surefoot.gitops import Repository, open_workspace
+from surefoot.values import RunId
+repository = Repository.discover(Path(sys.argv[1]))
+workspace = open_workspace(repository, RunId(sys.argv[3]), home=Path(sys.argv[2]))
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def found(user: ScratchRepository) -> Repository:
+    return Repository.discover(user.root, user.env)
+
+
+def run(user: ScratchRepository, name: str) -> RunId:
+    """A run with one commit whose process has let go of it."""
+    run_id = RunId(name)
+    with open_workspace(found(user), run_id, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text=f"{name}\n")])
+        workspace.commit(workspace.snapshot(), "turn", {})
+    return run_id
+
+
+@contextmanager
+def held(user: ScratchRepository, name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that has the run open."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(user.root), str(user.home), name],
+        env=dict(user.env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    try:
+        assert process.stdout.readline() == b"open\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_two_processes_never_use_one_run(user: ScratchRepository) -> None:
+    """The second is told who has it; after the first was killed it may."""
+    with held(user, "run-1") as process:
+        for act in (
+            lambda: reopen_workspace(found(user), RunId("run-1"), home=user.home),
+            lambda: remove_worktree(found(user), RunId("run-1"), user.home),
+        ):
+            with pytest.raises(UsageError, match=f"in use by process {process.pid}"):
+                act()
+        process.kill()
+        process.wait()
+        reopen_workspace(found(user), RunId("run-1"), home=user.home).close()
+
+
+def test_a_git_command_that_outlives_its_process_keeps_the_lease(tmp_path: Path) -> None:
+    """Whoever takes the lease waits for it, so a lock that he then finds is stale by proof."""
+    path, common = Home(root=tmp_path).lease(RunId("run-1")), tmp_path / "common"
+    take = f"lease = Lease.take(Path({str(path)!r}), 'run-1', Path({str(common)!r}))\n"
+    imports = "from pathlib import Path; from surefoot.gitops.lease import Lease\n"
+    orphan = "['sh', '-c', 'read line; echo orphan ends']"
+    dies = (
+        f"{imports}{take}import os, subprocess\n"
+        f"subprocess.Popen({orphan}, pass_fds=[lease.fd]); os.kill(os.getpid(), 9)\n"
+    )
+    taken = f"{imports}{take}print('taken')\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", dies], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    process.wait()
+    with path.open() as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    taker = subprocess.Popen([sys.executable, "-c", taken], stdout=subprocess.PIPE)
+    assert process.communicate(b"go\n")[0] == b"orphan ends\n"
+    assert taker.communicate()[0] == b"taken\n"
+
+
+def test_a_lease_names_its_repository_and_survives_torn_files(tmp_path: Path) -> None:
+    """Another repository's run is not taken; a file cut short by a power loss is."""
+    home = Home(root=tmp_path)
+    path = home.lease(RunId("run-1"))
+    lease = Lease.take(path, RunId("run-1"), tmp_path / "one")
+    lease.release()
+    lease.release()
+    with pytest.raises(UsageError, match=r"belongs to .*one"):
+        Lease.take(path, RunId("run-1"), tmp_path / "two")
+    path.write_bytes(b'{"repos')
+    Lease.take(path, RunId("run-1"), tmp_path / "two").discard()
+    assert not path.exists()
+
+
+def test_a_lease_without_locks_still_knows_a_living_process(tmp_path: Path) -> None:
+    """Where a file system ignores flock, the process id with its start time decides; a reused id is not the same."""
+    path = Home(root=tmp_path).lease(RunId("run-1"))
+    path.parent.mkdir()
+    parent = os.getppid()
+    stat = Path(f"/proc/{parent}/stat").read_text()
+    started = int(stat.rpartition(")")[2].split()[19])
+    note = '{"version": 1, "repository": "%s", "pid": %d, "started": %d}'
+    path.write_text(note % (tmp_path, parent, started))
+    with pytest.raises(UsageError, match=f"in use by process {parent}"):
+        Lease.take(path, RunId("run-1"), tmp_path)
+    path.write_text(note % (tmp_path, parent, started + 1))
+    Lease.take(path, RunId("run-1"), tmp_path).release()
+
+
+def test_a_finished_worktree_goes_and_the_refs_stay(user: ScratchRepository) -> None:
+    """The commits that the ledger names stay reachable when the user deletes the branch and packs his repository."""
+    run_id = run(user, "run-1")
+    commit = user.git("rev-parse", "surefoot/run-1")
+    assert remove_worktree(found(user), run_id, user.home).worktree == user.home / "run-1"
+    assert remove_worktree(found(user), run_id, user.home).worktree is None
+    assert not (user.root / ".git" / "worktrees").exists()
+    user.git("branch", "-q", "-D", "surefoot/run-1")
+    user.git("gc", "-q", "--prune=now")
+    assert user.git("cat-file", "-t", commit) == "commit"
+    with reopen_workspace(found(user), run_id, home=user.home) as workspace:
+        assert workspace.head[0] == commit
+        assert (workspace.path / "src" / "app.py").read_text() == "run-1\n"
+
+
+def test_collection_spares_the_living_the_kept_and_the_users_own(user: ScratchRepository) -> None:
+    """Of five runs only the dead ones that nobody keeps go, with refs, worktree and entry; the user's things stay."""
+    user.git("branch", "-q", "surefooted")
+    user.git("worktree", "add", "-q", "-b", "mine", "../mine")
+    user.home.mkdir()
+    user.git("worktree", "add", "-q", "-b", "odd", "../worktrees/not-a-run")
+    before = manifest(found(user), home=user.folder / "no-home")
+    run(user, "run-dead")
+    remove_worktree(found(user), run(user, "run-done"), user.home)
+    user.git("worktree", "prune")
+    kept = run(user, "run-kept")
+    (user.home / ".scratch" / "run-kept").mkdir(parents=True, exist_ok=True)
+    (user.home / ".scratch" / "run-kept" / "checkout-0").mkdir()
+    lock = user.root / ".git" / "worktrees" / "run-kept" / "surefoot-index.lock"
+    lock.touch()
+    lost = run(user, "run-lost")
+    subprocess.run(["rm", "-r", str(user.home / lost)], check=True)
+    with held(user, "run-live"):
+        gone = collect_garbage(found(user), home=user.home, keep=lambda r: r == kept)
+        assert (user.home / "run-live" / "src").exists()
+    assert gone == Collected(
+        runs=(RunId("run-dead"), RunId("run-done"), RunId("run-lost")),
+        worktrees=(str(user.home / "run-dead"), str(user.home / "run-lost")),
+        refs=tuple(
+            ref
+            for name in ("run-dead", "run-done", "run-lost")
+            for ref in (
+                f"refs/heads/surefoot/{name}",
+                *(f"refs/surefoot/{name}/{kind}" for kind in ("1", "base", "run")),
+            )
+        ),
+    )
+    assert not lock.exists()
+    assert not (user.home / ".scratch" / "run-kept" / "checkout-0").exists()
+    reopen_workspace(found(user), kept, home=user.home).close()
+    rest = collect_garbage(found(user), home=user.home, keep=lambda _: False)
+    assert set(rest.runs) == {"run-kept", "run-live"}
+    assert manifest(found(user), home=user.folder / "no-home") == before
+    nothing = collect_garbage(found(user), home=user.home, keep=lambda _: False)
+    assert nothing == Collected(runs=(), worktrees=(), refs=())
+
+
+def test_two_repositories_may_share_a_home(user: ScratchRepository, tmp_path: Path) -> None:
+    """Collecting in one leaves the other's runs alone, even when it knows no run of that name."""
+    other = ScratchRepository.create(tmp_path / "other", user.env["PATH"])
+    other.commit({"src/app.py": "0\n"})
+    theirs = RunId("run-theirs")
+    open_workspace(Repository.discover(other.root, other.env), theirs, home=user.home).close()
+    run(user, "run-ours")
+    gone = collect_garbage(found(user), home=user.home, keep=lambda _: False)
+    assert gone.runs == ("run-ours",)
+    with pytest.raises(UsageError, match="belongs to"):
+        remove_worktree(found(user), theirs, user.home)
+    assert (user.home / theirs / "src").exists()
