@@ -1,0 +1,1 @@
+"""Mechanical fixes of single findings: syntax-tree edits that need no model."""
