@@ -20,20 +20,22 @@ def processes() -> Processes:
 def run_python(
     argv: Sequence[str],
     *,
+    python: Path | None = None,
+    reads: Sequence[Path] = (),
     cwd: Path | None = None,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> ProcessResult:
-    """Run this interpreter with `argv` inside the sandbox; without a `cwd`, in a scratch folder."""
+    """Run this interpreter (or `python`) with `argv` inside the sandbox; without a `cwd`, in a scratch folder."""
     with tempfile.TemporaryDirectory(prefix="surefoot-bench-") as scratch:
         place = cwd or Path(scratch)
         command = Command(
-            argv=(sys.executable, *argv),
+            argv=(str(python or sys.executable), *argv),
             cwd=place,
             env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
             stdin=stdin,
-            reads=tuple(dict.fromkeys((Path(sys.prefix), Path(sys.base_prefix)))),
+            reads=tuple(dict.fromkeys((Path(sys.prefix), Path(sys.base_prefix), *reads))),
             writes=(place,),
             limits=limits or Limits(),
         )

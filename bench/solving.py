@@ -78,6 +78,7 @@ def solve(
     scratch: Path,
     may_go_on: Callable[[Used], bool] = lambda _used: True,
     wall_s: float = 3600.0,
+    program: Path | None = None,
 ) -> Solved:
     """Run `surefoot solve … --json` in `repository` and interrupt it, as ctrl-C does, when `may_go_on` says no.
 
@@ -87,8 +88,9 @@ def solve(
         scratch: Takes the worktrees of the run, and what it prints.
         may_go_on: Asked twice a second with what was used so far.
         wall_s: After so many seconds it is interrupted in any case.
+        program: Instead of the `surefoot` beside this interpreter.
     """
-    command = [str(Path(sys.executable).with_name("surefoot")), "solve", *arguments]
+    command = [str(program or Path(sys.executable).with_name("surefoot")), "solve", *arguments]
     command += ["--repo", str(repository), "--json", "--quiet"]
     start = time.monotonic()
     tally, over = Tally(repository), False

@@ -132,20 +132,32 @@ def unfit(verdicts: Sequence[Verdict]) -> str | None:
     return None
 
 
+def written(source: str, entry: str) -> str | None:
+    """The syntax tree of a sample as text, or None when it does not parse, or the function only holds its docstring."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == entry]
+    idle = (ast.Expr, ast.Pass)
+    if not functions or all(isinstance(statement, idle) for statement in functions[-1].body):
+        return None
+    return ast.dump(tree)
+
+
 def _natural(seed: int, dropped: Counter[str]) -> Iterator[Case]:
     tasks = {task.task_id: task for task in load()[0]}
     taken: dict[str, list[str]] = {}
     for sample in read_pool(seed):
         task = tasks[sample.task_id]
         source = task.prompt + sample.body.rstrip() + "\n"
-        try:
-            shape = ast.dump(ast.parse(source))
-        except (SyntaxError, ValueError):
-            dropped["does not parse"] += 1
-            continue
+        shape = written(source, task.entry)
         before = taken.setdefault(task.task_id, [])
-        if not sample.finished or shape in before or len(before) == PER_TASK:
-            dropped["cut off" if not sample.finished else "one of its kind is there"] += 1
+        if shape is None or not sample.finished:
+            dropped["not written to its end"] += 1
+            continue
+        if shape in before or len(before) == PER_TASK:
+            dropped["one of its kind is there"] += 1
             continue
         verdicts = _verdicts(task, source)
         reason = unfit(verdicts)

@@ -8,6 +8,7 @@ from bench.repair import baseline
 from bench.repair.cases import Case, describe
 from bench.repair.grade import LOST, grade, grade_all
 from bench.repair.tasks import Check
+
 from surefoot.values import Message, ModelAnswer, ModelReply, ModelRequest, Usage
 
 CHECKS = (

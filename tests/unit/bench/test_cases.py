@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from bench.repair.cases import Case, describe, files, split, unfit
+from bench.repair.cases import Case, describe, files, split, unfit, written
 from bench.repair.grade import Verdict
 from bench.repair.tasks import Check
 
@@ -67,3 +67,12 @@ def test_the_repository_shows_the_visible_checks_and_none_of_the_others() -> Non
     assert "double(1)\n" in shown["ISSUE.md"]
     assert "Got: 1\nExpected: 2" in shown["ISSUE.md"]
     assert not any("987" in text for text in shown.values())
+
+
+def test_a_sample_that_wrote_nothing_is_no_bug() -> None:
+    """Text that does not parse, another function, or a docstring alone is not taken; formatting is no difference."""
+    assert written("def f(:", "f") is None
+    assert written('def f():\n    """Only words."""\n    # later\n', "f") is None
+    assert written("def f():\n    ...\n    pass\n", "f") is None
+    assert written("def g():\n    return 1\n", "f") is None
+    assert written("def f():\n    return 1\n", "f") == written("def f():  return  1\n", "f")
