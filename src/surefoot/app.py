@@ -11,7 +11,7 @@ from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
 from surefoot.errors import LockedError, UsageError
 from surefoot.events import PolicyWarning, RunOpened, RunResumed, SandboxEnforced
-from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits
+from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, can_fix
 from surefoot.findings import (
     BASELINE_NAME,
     CommandAuditor,
@@ -435,6 +435,8 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
                 parts.processes,
                 parts.auditors,
                 toolchain=_toolchain(around, frozen.settings.audit.timeout_s),
+                suite=parts.suite,
+                max_files=ceilings.max_files,
             ),
         },
         solver=RuleSolver(parts.judge.name),
@@ -447,7 +449,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     )
     ports = RunPorts(
         turn=turn,
-        planner=RulePlanner(),
+        planner=RulePlanner(can_fix),
         reviewers=(RuleReviewer((_bought, _runner_touched)),),
         person=around.person,
         askers=(MeteredModel(parts.model, journal, ceilings),),

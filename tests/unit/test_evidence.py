@@ -146,6 +146,11 @@ class TestFindings:
         """A tool that broke or vanished on the result never reads as clean."""
         assert not evidence.findings_gone([finding("x")], audit("x"), after, ()).passed
 
+    def test_a_finding_that_no_auditor_saw_cannot_be_shown_gone(self) -> None:
+        """Somebody else's finding proves nothing by its absence; neither does no finding at all."""
+        assert not evidence.findings_gone([finding("x")], audit("y"), audit("y"), ()).passed
+        assert not evidence.findings_gone([], audit("y"), audit("y"), ()).passed
+
     def test_a_broken_tool_is_no_ci_pass(self) -> None:
         """Zero findings of a broken tool are not zero findings."""
         assert audit().ci_pass

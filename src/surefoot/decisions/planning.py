@@ -6,12 +6,13 @@ failing tests that have nothing to do with the issue are left alone.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from surefoot.codec import canonical, encode
 from surefoot.events import Decided
 from surefoot.kernel.ports import Notebook
 from surefoot.values import (
+    BLOCKING,
     Audit,
     Complexity,
     Finding,
@@ -58,7 +59,10 @@ _COMMON = frozenset(
 
 
 class RulePlanner:
-    """The `Planner` port by rule."""
+    """The `Planner` port by rule; `can_fix` says which findings have a deterministic mend."""
+
+    def __init__(self, can_fix: Callable[[Finding], bool]) -> None:
+        self._can_fix = can_fix
 
     def plan(
         self,
@@ -73,9 +77,9 @@ class RulePlanner:
         if issue.source == "test":
             units = _for_tests(issue, baseline)
         elif issue.source == "sarif":
-            units = _for_findings(issue, issue.findings)
+            units = _for_sarif(issue, audit)
         elif issue.source == "audit":
-            units = _for_audit(issue, baseline, audit)
+            units = _for_audit(issue, baseline, audit, self._can_fix)
         else:
             units = (_for_text(issue, baseline, files),)
         notebook.record(
@@ -142,9 +146,27 @@ def _for_text(issue: Issue, baseline: TestReport, files: Sequence[str]) -> Unit:
     return _unit("fix-1", UnitType.FIX, "repair", issue, targets)
 
 
-def _for_findings(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...] | str:
-    if not findings:
+def _for_sarif(issue: Issue, audit: Audit) -> tuple[Unit, ...] | str:
+    """Units for the given findings that an auditor here sees too: only those can be shown to be gone."""
+    if not issue.findings:
         return "the SARIF file holds no findings"
+    seen = {(f.rule, f.file, f.line): f for f in audit.findings}
+    seen |= {("", f.fingerprint, 0): f for f in audit.findings}
+    found: dict[str, Finding] = {}
+    for given in issue.findings:
+        match = seen.get(("", given.fingerprint, 0)) or seen.get(
+            (given.rule, given.file, given.line)
+        )
+        if match is None:
+            where = f"{given.rule} in {given.file}:{given.line}"
+            return (
+                f"{where} is not found by any auditor here, so nothing could show that it is gone"
+            )
+        found[match.fingerprint] = match
+    return _by_category(issue, tuple(found.values()))
+
+
+def _by_category(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...]:
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding.category, []).append(finding)
@@ -154,16 +176,19 @@ def _for_findings(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...]
     )
 
 
-def _for_audit(issue: Issue, baseline: TestReport, audit: Audit) -> tuple[Unit, ...] | str:
-    tests = tuple(baseline.failing)
+def _for_audit(
+    issue: Issue, baseline: TestReport, audit: Audit, can_fix: Callable[[Finding], bool]
+) -> tuple[Unit, ...] | str:
+    """Failing tests, what can be mended without a model, and whatever blocks; the rest is only reported."""
     units: tuple[Unit, ...] = ()
-    if tests:
-        units += (_unit("fix-tests", UnitType.FIX, "repair", issue, tests),)
+    if baseline.failing:
+        units += (_unit("fix-tests", UnitType.FIX, "repair", issue, tuple(baseline.failing)),)
     others = [f for f in audit.findings if f.category != "tests"]
-    found = _for_findings(issue, others) if others else ()
-    if isinstance(found, str):
-        return units or found
-    return units + found
+    chosen = [f for f in others if can_fix(f) or f.severity in BLOCKING]
+    units += _by_category(issue, chosen)
+    if units:
+        return units
+    return f"{len(others)} findings, none blocking, and none that can be mended without a model"
 
 
 def _unit(

@@ -139,10 +139,11 @@ def protected_files(diff: Diff, guarded: Collection[str], announced: Collection[
 def findings_gone(
     targets: Collection[Finding], before: Audit, after: Audit, events: tuple[EventId, ...]
 ) -> Evidence:
-    """The named findings are gone, nothing new came, and every auditor that answered before answered again."""
+    """The named findings were seen and are gone, nothing new came, and every auditor that answered did so again."""
     left = {f.fingerprint for f in after.findings}
     known = {f.fingerprint for f in before.findings}
     still = [f for f in targets if f.fingerprint in left]
+    unseen = [f for f in targets if f.fingerprint not in known]
     new = [f for f in after.findings if f.fingerprint not in known]
     answered = {r.tool for r in before.results} - {r.tool for r in before.broken}
     silent = answered - ({r.tool for r in after.results} - {r.tool for r in after.broken})
@@ -153,12 +154,14 @@ def findings_gone(
         told += f"; new: {_names(f.finding_id for f in new)}"
     if still:
         told += f"; still there: {_names(f.finding_id for f in still)}"
+    if unseen:
+        told += f"; not seen on the base: {_names(f.finding_id for f in unseen)}"
     return Evidence(
         kind="findings",
         command="surefoot audit",
         before=f"{len(before.findings)} findings, {len(targets)} to mend",
         after=told,
-        passed=not still and not new and not silent,
+        passed=bool(targets) and not still and not unseen and not new and not silent,
         events=events,
     )
 
