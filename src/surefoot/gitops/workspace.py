@@ -70,6 +70,7 @@ class GitWorkspace:
         self._head = (known.last, TreeId(head_tree))
         self._turns = max(known.turns, default=0)
         self._known = self._base[1]
+        self._written: tuple[tuple[int, int, int], TreeId] | None = None
         self._gitlinks = self._objects.gitlinks(self._base[1])
         check_carry(carry, self._objects.listing(self._base[1]))
         self._carried = Carried(repository, carry, self._gitlinks, self._scratch)
@@ -120,8 +121,7 @@ class GitWorkspace:
             GitError: A nested git repository lies in the worktree; its files would be lost.
         """
         self._add()
-        tree = TreeId(self._git.run("write-tree").line)
-        tree = self._conversions.genuine(self.path, self._known, tree)
+        tree = self._conversions.genuine(self.path, self._known, self._write_tree())
         self._known = tree
         self._share_index()
         return tree
@@ -234,6 +234,14 @@ class GitWorkspace:
                 f"a nested git repository cannot be part of the work: {nested}; remove it or have it ignored",
             )
 
+    def _write_tree(self) -> TreeId:
+        """The tree of the private index, which git leaves alone when `add` finds nothing new."""
+        found = self._index.stat()
+        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if self._written is None or self._written[0] != stamp:
+            self._written = (stamp, TreeId(self._git.run("write-tree").line))
+        return self._written[1]
+
     def _forget_nested(self) -> str:
         """Take repositories that were added as submodules out of the index; their paths."""
         fields = (field.partition("\t") for field in self._git.run("ls-files", "-s", "-z").fields)
@@ -275,6 +283,7 @@ def open_workspace(
     with contextlib.ExitStack() as undo:
         undo.callback(lease.release)
         git = repository.git().bound(holds=(lease.fd,))
+        refs.unlock(repository.common_dir, run_id)
         if refs.refs_of(git, run_id):
             raise UsageError(f"run {run_id} exists already; resume it, or give another id")
         undo.callback(_abandon, git, repository, run_id, place, lease)

@@ -104,6 +104,33 @@ def test_a_git_command_that_outlives_its_process_keeps_the_lease(tmp_path: Path)
     assert taker.communicate()[0] == b"taken\n"
 
 
+def test_git_commands_of_a_run_keep_its_lease(user: ScratchRepository) -> None:
+    """Those that write inherit the descriptor; that is what makes the proof above one."""
+    shim = user.folder / "shim"
+    shim.mkdir()
+    log = user.folder / "log"
+    (shim / "git").write_text(
+        f"#!/bin/sh\nPATH={user.env['PATH']}\n"
+        f'ls -l /proc/$$/fd | grep -q .leases/run-1 && echo "$*" >> {log}\nexec git "$@"\n'
+    )
+    (shim / "git").chmod(0o755)
+    env = {**user.env, "PATH": f"{shim}:{user.env['PATH']}"}
+    repository = Repository.discover(user.root, env)
+    with open_workspace(repository, RunId("run-1"), home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        workspace.commit(workspace.snapshot(), "turn", {})
+    told = log.read_text()
+    for command in (
+        "worktree add",
+        "read-tree",
+        "add -A",
+        "write-tree",
+        "commit-tree",
+        "update-ref",
+    ):
+        assert f" {command}" in told
+
+
 def test_a_lease_names_its_repository_and_survives_torn_files(tmp_path: Path) -> None:
     """Another repository's run is not taken; a file cut short by a power loss is."""
     home = Home(root=tmp_path)

@@ -1,0 +1,90 @@
+"""What git costs in a turn: snapshot, commit and rollback, beside a plain `git add -A && git commit`.
+
+    python -m bench.gitops --turns 100 --files 200
+
+Every turn changes one file and adds another, and is durable: objects and refs are fsynced. Surefoot's turn and the plain one are
+interleaved, so that a busy machine slows both down alike. The plain one runs with git's own defaults (no fsync of
+objects, so it promises less).
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from surefoot.gitops import Repository, open_workspace
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import FileEdit, RunId
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds that the work takes."""
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1000
+
+
+def show(name: str, samples: list[float]) -> None:
+    """One line: median and 95th percentile."""
+    ordered = sorted(samples)
+    p95 = ordered[int(len(ordered) * 0.95)]
+    print(f"{name:<34} p50 {statistics.median(ordered):7.1f} ms   p95 {p95:7.1f} ms")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--files", type=int, default=100, help="files in the repository")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="surefoot-bench-") as folder:
+        user = ScratchRepository.create(Path(folder), os.environ["PATH"])
+        user.commit({f"pkg{n % 10}/module_{n}.py": f"VALUE = {n}\n" for n in range(options.files)})
+        plain = user.at(Path(folder) / "plain")
+        user.git("clone", "-q", ".", str(plain.root))
+        measure(user, plain, options.turns)
+
+
+def measure(user: ScratchRepository, plain: ScratchRepository, turns: int) -> None:
+    """Interleave both kinds of turns and print the table."""
+    repository = Repository.discover(user.root, user.env)
+    start = time.perf_counter()
+    with open_workspace(repository, RunId("bench"), home=user.home) as workspace:
+        opened = (time.perf_counter() - start) * 1000
+        snapshots, commits, totals, rollbacks, others = [], [], [], [], []
+        for number in range(turns):
+            edits = {"pkg1/module_1.py": f"VALUE = -{number}\n", f"new/m{number}.py": "N = 1\n"}
+            workspace.apply([FileEdit(path=path, text=text) for path, text in edits.items()])
+            snapshots.append(timed(workspace.snapshot))
+            tree = workspace.snapshot()
+            commits.append(timed(lambda t=tree: workspace.commit(t, "turn", {"Turn": "1"})))
+            totals.append(snapshots[-1] + commits[-1])
+            workspace.apply([FileEdit(path="pkg1/module_1.py", text="broken\n")])
+            rollbacks.append(timed(lambda t=tree: workspace.restore(t)))
+            plain.write(edits)
+            others.append(timed(lambda: commit_plainly(plain)))
+    print(f"{turns} turns on {len(list(user.root.rglob('*.py')))} files")
+    print(f"{'begin a run (worktree, checkout)':<34}     {opened:7.1f} ms")
+    show("snapshot", snapshots)
+    show("commit", commits)
+    show("turn transaction (both)", totals)
+    show("rollback", rollbacks)
+    show("plain git add -A && git commit", others)
+    ratio = statistics.median(totals) / statistics.median(others)
+    print(f"turn transaction / plain, medians: {ratio:.2f}")
+
+
+def commit_plainly(plain: ScratchRepository) -> None:
+    """What a person's script would do."""
+    for command in (["add", "-A"], ["commit", "-q", "-m", "turn"]):
+        subprocess.run(
+            ["git", *command], cwd=plain.root, env=dict(plain.env), check=True, capture_output=True
+        )
+
+
+if __name__ == "__main__":
+    main()
