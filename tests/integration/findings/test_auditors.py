@@ -215,10 +215,17 @@ class TestSecrets:
         self, tree: Tree, processes: Processes, toolchain: Toolchain
     ) -> None:
         """A credential blocks, in any text file, and the finding does not hold it."""
-        root = tree({"deploy/conf.yml": f"user: x\nkey: {AWS_KEY}\n", "a.py": "x = 1\n"})
+        root = tree(
+            {
+                "deploy/conf.yml": f"user: x\nkey: {AWS_KEY}\n",
+                "a.py": f"x = 1\ny = '{AWS_KEY}'\n",
+                "b.py": "x = 1\n",
+            }
+        )
         findings = found(SecretsAuditor(processes, toolchain), root)
         assert [(f.rule, f.file, f.line, f.severity) for f in findings] == [
-            ("aws-access-key", "deploy/conf.yml", 2, Severity.CRITICAL)
+            ("aws-access-key", "a.py", 2, Severity.CRITICAL),
+            ("aws-access-key", "deploy/conf.yml", 2, Severity.CRITICAL),
         ]
         assert AWS_KEY not in repr(findings)
 

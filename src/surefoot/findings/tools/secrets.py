@@ -31,24 +31,66 @@ _LEFT_OFF: Final = (
 )
 
 _PROGRAM: Final = """
-import json, sys
+import json, re, sys
+from pathlib import Path
 from detect_secrets.core.secrets_collection import SecretsCollection
-from detect_secrets.settings import default_settings, get_settings, transient_settings
+from detect_secrets.settings import default_settings, get_plugins, transient_settings
+
+def patterns():
+    for plugin in get_plugins():
+        for pattern in plugin.denylist:
+            yield re.compile(pattern.pattern, pattern.flags | re.MULTILINE)
+
+def may_hold_one(name):
+    try:
+        text = Path(name).read_text("utf-8", "replace")
+    except OSError:
+        return True
+    return any(pattern.search(text) for pattern in quick)
+
 job = json.load(sys.stdin)
 found = SecretsCollection()
-with default_settings() as settings:
-    chosen = job["settings"]
-    if chosen is None:
+chosen = job["settings"]
+if chosen is None:
+    with default_settings() as settings:
         chosen = settings.json()
-        chosen["plugins_used"] = [p for p in chosen["plugins_used"] if p["name"] not in job["off"]]
+    chosen["plugins_used"] = [p for p in chosen["plugins_used"] if p["name"] not in job["off"]]
 with transient_settings(chosen):
+    quick = list(patterns()) if job["settings"] is None else []
     for name in job["files"]:
-        found.scan_file(name)
+        if not quick or not name.endswith(tuple(job["plain"])) or may_hold_one(name):
+            found.scan_file(name)
 print(json.dumps([
-    {"type": s.type, "file": name.encode("utf-8", "backslashreplace").decode(), "line": s.line_number, "hash": s.secret_hash}
+    {
+        "type": s.type,
+        "file": name.encode("utf-8", "backslashreplace").decode(),
+        "line": s.line_number,
+        "hash": s.secret_hash,
+    }
     for name, s in found
 ]))
 """
+"""Looks through a whole file with the detectors' patterns before it is scanned by line, which is twenty times slower."""
+_PLAIN: Final = (
+    *(
+        ".py",
+        ".pyi",
+        ".js",
+        ".mjs",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".go",
+        ".rs",
+        ".java",
+        ".kt",
+        ".c",
+        ".h",
+    ),
+    *(".cc", ".cpp", ".hpp", ".cs", ".rb", ".php", ".sh", ".sql", ".html", ".css", ".md", ".rst"),
+    *(".json", ".csv", ".svg", ".txt", ".lock"),
+)
+"""Files that are read as they stand; others may be settings, of which the scan also reads the values by key."""
 
 
 class _Secret(BaseModel):
@@ -96,7 +138,9 @@ class SecretsAuditor:
         files = [f for f in own_files(root) if f != _BASELINE and _is_small(root / f)]
         settings = None if baseline is None else baseline.model_dump(exclude={"results"})
         # Escaped, so that a file name that is not UTF-8 reaches the other side as it is.
-        job = json.dumps({"files": files, "off": _LEFT_OFF, "settings": settings}).encode()
+        job = json.dumps(
+            {"files": files, "off": _LEFT_OFF, "plain": _PLAIN, "settings": settings}
+        ).encode()
         probe = Probe(
             tool=self.tool,
             argv=self._toolchain.program(_PROGRAM),
