@@ -52,13 +52,17 @@ def _one_stream(
         due = weights.size_bytes - have
         if response.headers.get("content-length", str(due)) != str(due):
             return f"{response.headers['content-length']} bytes offered where {due} are due"
-        with partial.open("r+b" if partial.exists() else "wb") as file:
+        # Unbuffered, and as the bytes come: what arrived before a break or a kill is kept.
+        with partial.open("r+b" if partial.exists() else "wb", buffering=0) as file:
             file.truncate(have)
             file.seek(have)
-            for chunk in response.iter_raw(_CHUNK):
-                file.write(chunk[: weights.size_bytes - file.tell()])
-                progress(file.tell(), weights.size_bytes)
-                if file.tell() >= weights.size_bytes:
+            told = -_CHUNK
+            for chunk in response.iter_raw():
+                have += file.write(chunk[: weights.size_bytes - have])
+                if have - told >= _CHUNK:
+                    told = have
+                    progress(have, weights.size_bytes)
+                if have >= weights.size_bytes:
                     break
     return None
 

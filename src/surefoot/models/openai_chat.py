@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httpx
 
@@ -98,7 +98,8 @@ class OpenAIChat:
         label: str | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        loopback = is_loopback(_checked(server))
+        address = _checked(server)
+        loopback = is_loopback(address.hostname or "")
         self._model, self._server = name, server
         self._name = label or f"openai/{name}"
         self._context_tokens, self._parallel = context_tokens, max(1, parallel)
@@ -112,6 +113,8 @@ class OpenAIChat:
             timeout=httpx.Timeout(server.reply_s, connect=_CONNECT_S),
             limits=httpx.Limits(max_connections=self._parallel),
             trust_env=not loopback,  # a proxy never stands between this machine and itself
+            # Reading the certificates takes longer than a call on loopback; plain HTTP needs none.
+            verify=address.scheme == "https",
         )
 
     @property
@@ -358,8 +361,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _checked(server: ChatServer) -> str:
-    """The host of the base URL."""
+def _checked(server: ChatServer) -> SplitResult:
+    """The parts of the base URL."""
     parts = urlsplit(server.base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError(
@@ -370,4 +373,4 @@ def _checked(server: ChatServer) -> str:
         raise SettingsError(
             "the API key holds characters that a key cannot have (spaces, line ends, non-ASCII); copy it again"
         )
-    return parts.hostname
+    return parts

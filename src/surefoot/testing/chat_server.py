@@ -1,0 +1,193 @@
+"""An OpenAI-compatible endpoint on loopback that says exactly what a test wants, good or bad."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Final, Self
+
+from surefoot.kernel.ports import Model
+from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest
+
+_STATUS: Final[Mapping[ModelFault, int]] = {
+    ModelFault.RATE_LIMIT: 429,
+    ModelFault.OVERLOAD: 503,
+    ModelFault.TIMEOUT: 504,
+    ModelFault.AUTH: 401,
+    ModelFault.NOT_FOUND: 404,
+    ModelFault.UNREACHABLE: 503,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """What goes back over the wire, well formed or not."""
+
+    body: bytes | Iterable[bytes] = b""
+    """Pieces are sent as they come, without a length; bytes are sent with their length."""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    promised_bytes: int | None = None
+    """A length to announce instead of the true one; the connection is closed after the body all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: Mapping[str, object]
+
+
+class ScriptedServer:
+    """Serves while the `with` block lasts; each request is answered by `behave`, in a thread of its own."""
+
+    def __init__(self, behave: Callable[[Seen], Wire]) -> None:
+        self._behave = behave
+        self._seen: list[Seen] = []
+        self._guard = threading.Lock()
+        self.closing = threading.Event()
+        """Set when the block ends; a behaviour that hangs waits for it."""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                outer._serve(self)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def base_url(self) -> str:
+        """For `ChatServer.base_url` and `--base-url`."""
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def seen(self) -> tuple[Seen, ...]:
+        """Every request so far."""
+        with self._guard:
+            return tuple(self._seen)
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        length = int(handler.headers.get("content-length", "0"))
+        seen = Seen(
+            path=handler.path,
+            headers={k.lower(): v for k, v in handler.headers.items()},
+            body=json.loads(handler.rfile.read(length)),
+        )
+        with self._guard:
+            self._seen.append(seen)
+        wire = self._behave(seen)
+        handler.send_response(wire.status)
+        for name, value in wire.headers.items():
+            handler.send_header(name, value)
+        body = wire.body
+        if isinstance(body, bytes):
+            promised = len(body) if wire.promised_bytes is None else wire.promised_bytes
+            handler.send_header("Content-Length", str(promised))
+        handler.close_connection = not isinstance(body, bytes) or wire.promised_bytes is not None
+        if handler.close_connection:
+            handler.send_header("Connection", "close")
+        try:
+            handler.end_headers()
+            for piece in (body,) if isinstance(body, bytes) else self._until_closing(body):
+                handler.wfile.write(piece)
+                handler.wfile.flush()
+        except OSError:  # the client had enough, which is what such a test is about
+            handler.close_connection = True
+
+    def _until_closing(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            if self.closing.is_set():
+                return
+            yield piece
+
+
+def completion(text: str, **changes: object) -> bytes:
+    """A well-formed reply with `text`; `changes` replace or add top-level fields."""
+    return json.dumps(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "scripted",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": text},
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7},
+            **changes,
+        }
+    ).encode()
+
+
+def speaks_for(model: Model) -> Callable[[Seen], Wire]:
+    """A behaviour that answers with what `model` says, in the protocol's words."""
+
+    def behave(seen: Seen) -> Wire:
+        body = seen.body
+        answer = model.complete((_request(body),))[0]
+        if isinstance(answer, ModelFailure):
+            error = {"message": answer.message, "type": answer.fault.value, "code": None}
+            status = _STATUS.get(answer.fault, 400)
+            return Wire(status=status, body=json.dumps({"error": error}).encode())
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": answer.text},
+            "finish_reason": answer.finish,
+        }
+        usage = {
+            "prompt_tokens": answer.usage.prompt_tokens,
+            "completion_tokens": answer.usage.completion_tokens,
+        }
+        return Wire(body=completion("", model=answer.model, choices=[choice], usage=usage))
+
+    return behave
+
+
+def _request(body: Mapping[str, object]) -> ModelRequest:
+    given = body["messages"]
+    stop = body.get("stop") or ()
+    most = body.get("max_tokens") or body.get("max_completion_tokens")
+    seed, temperature = body.get("seed"), body.get("temperature")
+    messages = tuple(Message(**m) for m in given) if isinstance(given, list) else ()
+    prefill = ""
+    if messages and messages[-1].role == "assistant":
+        prefill, messages = messages[-1].content, messages[:-1]
+    return ModelRequest(
+        purpose="served",
+        messages=messages,
+        max_tokens=most if isinstance(most, int) else 256,
+        temperature=float(temperature) if isinstance(temperature, int | float) else 0.0,
+        seed=seed if isinstance(seed, int) else 0,
+        stop=tuple(str(s) for s in stop) if isinstance(stop, list | tuple) else (),
+        prefill=prefill,
+    )

@@ -1,0 +1,157 @@
+"""What every `Model` does: the scripted one, one behind an endpoint, and the embedded one alike."""
+
+from collections.abc import Iterator
+
+import platformdirs
+import pytest
+
+from surefoot.codec import decode, encode
+from surefoot.kernel.ports import Model
+from surefoot.models.embedded import EmbeddedModel
+from surefoot.models.openai_chat import ChatServer, OpenAIChat
+from surefoot.models.weights import find
+from surefoot.testing.chat_server import ScriptedServer, speaks_for
+from surefoot.testing.model import Rule, ScriptedModel
+from surefoot.values import (
+    Message,
+    ModelFailure,
+    ModelFault,
+    ModelReply,
+    ModelRequest,
+)
+
+SAY = "Repeat exactly this line and nothing else: "
+COUNT = "Write the numbers from 1 to 9 with spaces between them, on one line, nothing else."
+CONTEXT = 512
+
+RULES = (
+    Rule(pattern="numbers from 1 to 9", replies=("1 2 3 4 5 6 7 8 9",)),
+    Rule(pattern=r"this line and nothing else: red$", replies=("red",)),
+    Rule(pattern=r"this line and nothing else: blue$", replies=("blue",)),
+    Rule(pattern=r"this line and nothing else: green$", replies=("green",)),
+)
+
+
+@pytest.fixture
+def scripted() -> Model:
+    return ScriptedModel(RULES, context_tokens=CONTEXT)
+
+
+@pytest.fixture
+def served(scripted: Model) -> Iterator[Model]:
+    with ScriptedServer(speaks_for(scripted)) as server:
+        where = ChatServer(base_url=server.base_url, continues_prefill=True)
+        model = OpenAIChat("scripted", where, context_tokens=CONTEXT)
+        yield model
+        model.close()
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[Model]:
+    cache = platformdirs.user_cache_path("surefoot")
+    weights = find(cache / "models")
+    if weights is None:
+        pytest.skip("the embedded model's file is not there; `surefoot models pull`")
+    model = EmbeddedModel(weights, cache)
+    yield model
+    model.close()
+
+
+@pytest.fixture(params=["scripted", "served", pytest.param("embedded", marks=pytest.mark.model)])
+def model(request: pytest.FixtureRequest) -> Model:
+    found: Model = request.getfixturevalue(request.param)
+    return found
+
+
+def ask(text: str, **changes: object) -> ModelRequest:
+    given = {"purpose": "contract", "messages": (Message(role="user", content=text),)}
+    return ModelRequest(**{"max_tokens": 32, **given, **changes})  # type: ignore[arg-type]
+
+
+def reply(model: Model, request: ModelRequest) -> ModelReply:
+    (answer,) = model.complete((request,))
+    assert isinstance(answer, ModelReply), answer
+    return answer
+
+
+def test_it_names_itself(model: Model) -> None:
+    """Name, context and parallelism are usable values, known without a call."""
+    assert model.name
+    assert model.context_tokens >= CONTEXT
+    assert model.parallel >= 1
+
+
+def test_an_answer_is_whole(model: Model) -> None:
+    """A reply has text, model, finish reason and usage, and survives the codec."""
+    answer = reply(model, ask(SAY + "red"))
+    assert answer.text.strip() == "red"
+    assert answer.model
+    assert answer.finish == "stop"
+    assert answer.usage.prompt_tokens > 5
+    assert 1 <= answer.usage.completion_tokens <= 32
+    assert decode(ModelReply, encode(answer)) == answer
+
+
+def test_answers_stand_in_the_order_of_the_requests(model: Model) -> None:
+    """Answer i belongs to request i, also when more are asked than fit in parallel."""
+    colours = ["red", "blue", "green", "blue", "red", "green"]
+    answers = model.complete([ask(SAY + colour) for colour in colours])
+    assert [a.text.strip() for a in answers if isinstance(a, ModelReply)] == colours
+
+
+def test_nothing_asked_is_nothing_answered(model: Model) -> None:
+    """An empty batch gives an empty answer."""
+    assert model.complete(()) == ()
+
+
+def test_max_tokens_cuts_and_says_so(model: Model) -> None:
+    """An answer that is longer than allowed is cut, and its finish reason is `length`."""
+    answer = reply(model, ask(COUNT, max_tokens=3))
+    assert answer.finish == "length"
+    assert answer.usage.completion_tokens <= 3
+
+
+def test_a_stop_text_ends_the_answer(model: Model) -> None:
+    """The answer ends before the stop text, which is not part of it."""
+    answer = reply(model, ask(COUNT, stop=("5",)))
+    assert "4" in answer.text
+    assert "5" not in answer.text
+    assert answer.finish == "stop"
+
+
+def test_a_prefill_is_the_answers_beginning(model: Model) -> None:
+    """The reply's text starts with the prefill, once, and goes on from it."""
+    answer = reply(model, ask(COUNT, prefill="1 2 3"))
+    assert answer.text.startswith("1 2 3")
+    assert answer.text.count("1 2 3") == 1
+    assert "9" in answer.text
+
+
+def test_what_does_not_fit_is_refused(model: Model) -> None:
+    """A prompt that with its answer exceeds the context is a context-overflow failure, and the others are answered."""
+    long = ask("word " * model.context_tokens)
+    greedy = ask(SAY + "red", max_tokens=model.context_tokens)
+    answers = model.complete((long, ask(SAY + "blue"), greedy))
+    faults = [a.fault if isinstance(a, ModelFailure) else None for a in answers]
+    assert faults == [ModelFault.CONTEXT_OVERFLOW, None, ModelFault.CONTEXT_OVERFLOW]
+
+
+def test_the_count_covers_what_is_paid(model: Model) -> None:
+    """`count_tokens` is never less than what the call says that the prompt had, and grows with the prompt."""
+    request = ask(COUNT)
+    counted = model.count_tokens(request.messages)
+    assert counted >= reply(model, request).usage.prompt_tokens
+    assert model.count_tokens((*request.messages, Message(role="user", content="more"))) > counted
+
+
+def test_the_estimate_covers_the_cost(model: Model) -> None:
+    """`estimate_usd` is an upper bound of what a call costs."""
+    answer = reply(model, ask(SAY + "red"))
+    usage = answer.usage
+    assert usage.cost_usd <= model.estimate_usd(usage.prompt_tokens, usage.completion_tokens)
+
+
+def test_the_same_question_alone_gives_the_same_answer(model: Model) -> None:
+    """Asked alone with the same seed, the same request gives the same text."""
+    request = ask(COUNT, temperature=0.9, seed=7)
+    assert reply(model, request).text == reply(model, request).text

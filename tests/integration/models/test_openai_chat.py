@@ -1,0 +1,436 @@
+"""A model behind an endpoint: what is sent, and that whatever comes back is a typed value."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from itertools import repeat
+
+import pytest
+
+from surefoot.errors import SettingsError
+from surefoot.models.openai_chat import (
+    REPLY_LIMIT_BYTES,
+    UNKNOWN_PRICE,
+    ChatServer,
+    OpenAIChat,
+    Price,
+)
+from surefoot.models.wire import read_failure
+from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, completion
+from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelReply, ModelRequest
+
+KEY = "sk-not-a-real-key-4711"
+
+
+def ask(**changes: object) -> ModelRequest:
+    given = {
+        "purpose": "t",
+        "messages": (Message(role="user", content="hello"),),
+        "max_tokens": 16,
+    }
+    return ModelRequest(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def answered(
+    wire: Wire, request: ModelRequest | None = None, **server: object
+) -> tuple[ModelAnswer, tuple[Seen, ...]]:
+    """What one request comes to when the server says `wire`, and what the server saw."""
+    with ScriptedServer(lambda _: wire) as there:
+        where = ChatServer(base_url=there.base_url, api_key=KEY, **server)  # type: ignore[arg-type]
+        model = OpenAIChat("m", where)
+        (answer,) = model.complete((request or ask(),))
+        model.close()
+        return answer, there.seen
+
+
+def failure(wire: Wire, request: ModelRequest | None = None, **server: object) -> ModelFailure:
+    answer, _ = answered(wire, request, **server)
+    assert isinstance(answer, ModelFailure), answer
+    return answer
+
+
+def reply(wire: Wire, request: ModelRequest | None = None, **server: object) -> ModelReply:
+    answer, _ = answered(wire, request, **server)
+    assert isinstance(answer, ModelReply), answer
+    return answer
+
+
+def error(status: int, message: str = "no", **more: object) -> Wire:
+    body = {"error": {"message": message, **more}}
+    return Wire(status=status, body=json.dumps(body).encode())
+
+
+# --- what is sent --------------------------------------------------------------------------------
+
+
+def test_a_request_is_sent_whole() -> None:
+    """Model, messages, limits, seed, stop texts, schema and key arrive; nothing is streamed."""
+    schema = '{"type":"object"}'
+    request = ask(
+        messages=(Message(role="system", content="s"), Message(role="user", content="u")),
+        temperature=0.5,
+        seed=2**31 + 3,
+        stop=("END",),
+        json_schema=schema,
+        purpose="a purpose",
+    )
+    _, (seen,) = answered(Wire(body=completion("x")), request, logprobs=True, extra={"top_k": 5})
+    assert seen.path == "/v1/chat/completions"
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.body == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
+        "max_tokens": 16,
+        "temperature": 0.5,
+        "seed": 3,
+        "stop": ["END"],
+        "stream": False,
+        "logprobs": True,
+        "top_logprobs": 1,
+        "top_k": 5,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "a_purpose", "strict": True, "schema": json.loads(schema)},
+        },
+    }
+
+
+def test_what_the_server_cannot_do_is_not_sent() -> None:
+    """Without schema and logprobs in the server's abilities, neither is asked for."""
+    _, (seen,) = answered(Wire(body=completion("x")), ask(json_schema="{}"), schema=False)
+    assert not {"response_format", "logprobs", "stop"} & seen.body.keys()
+
+
+@pytest.mark.parametrize(
+    ("continues", "said", "text"),
+    [
+        (True, "def f():", "def f():"),  # echoes the prefill (llama.cpp)
+        (True, " f():", "def f():"),  # goes on without it
+        (False, "def f():", "def f():"),
+        (False, " f():", "def f():"),
+    ],
+)
+def test_a_prefill_stands_once(continues: bool, said: str, text: str) -> None:  # noqa: FBT001
+    """The text starts with the prefill once, whether the server echoes it, goes on from it, or never saw it."""
+    answer, (seen,) = answered(
+        Wire(body=completion(said)), ask(prefill="def"), continues_prefill=continues
+    )
+    assert isinstance(answer, ModelReply)
+    assert answer.text == text
+    sent = seen.body["messages"]
+    assert isinstance(sent, list)
+    assert (sent[-1] == {"role": "assistant", "content": "def"}) is continues
+
+
+def test_nothing_is_called_before_complete() -> None:
+    """Opening, counting and estimating reach nobody."""
+    with ScriptedServer(lambda _: Wire(body=completion("x"))) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url))
+        assert model.count_tokens(ask().messages) > 0
+        assert model.estimate_usd(10, 10) == 0.0
+        model.close()
+        assert there.seen == ()
+
+
+def test_what_does_not_fit_is_not_sent() -> None:
+    """A prompt that with its answer exceeds the context is refused without a call."""
+    with ScriptedServer(lambda _: Wire(body=completion("x"))) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url), context_tokens=20)
+        (answer,) = model.complete((ask(),))
+        model.close()
+        assert isinstance(answer, ModelFailure)
+        assert answer.fault is ModelFault.CONTEXT_OVERFLOW
+        assert there.seen == ()
+
+
+def test_requests_run_at_once_up_to_the_limit() -> None:
+    """Three of five requests are under way together, never four."""
+    under_way, most, guard = [0], [0], threading.Lock()
+    three = threading.Barrier(3)
+
+    def behave(seen: Seen) -> Wire:
+        with guard:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+            first = len(there.seen) <= 3
+        if first:
+            three.wait(20)  # passes only when three are here together
+        with guard:
+            under_way[0] -= 1
+        return Wire(body=completion(str(seen.body["seed"])))
+
+    with ScriptedServer(behave) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url), parallel=3)
+        answers = model.complete([ask(seed=i) for i in range(5)])
+        model.close()
+    assert [a.text for a in answers if isinstance(a, ModelReply)] == list("01234")
+    assert most[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("param", "kept", "gone"),
+    [
+        ("max_tokens", "max_completion_tokens", "max_tokens"),
+        ("temperature", "max_tokens", "temperature"),
+        ("response_format", "max_tokens", "response_format"),
+        ("logprobs", "max_tokens", "top_logprobs"),
+    ],
+)
+def test_an_optional_field_that_is_refused_is_left_out(param: str, kept: str, gone: str) -> None:
+    """A server that names a field which it does not take is asked again without it, and never sent it again."""
+
+    def behave(seen: Seen) -> Wire:
+        if param in seen.body:
+            return error(
+                400,
+                f"Unsupported parameter: '{param}' is not supported with this model.",
+                param=param,
+            )
+        return Wire(body=completion("fine"))
+
+    with ScriptedServer(behave) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url, logprobs=True))
+        request = ask(json_schema='{"type":"object"}')
+        for _ in range(2):
+            (answer,) = model.complete((request,))
+            assert isinstance(answer, ModelReply)
+        model.close()
+        assert len(there.seen) == 3
+        assert kept in there.seen[-1].body
+        assert gone not in there.seen[-1].body
+
+
+# --- what comes back -----------------------------------------------------------------------------
+
+
+def test_a_reply_is_read_whole() -> None:
+    """Text, model, finish reason, usage with cached tokens, stated cost and mean log-probability are taken over."""
+    body = completion(
+        "",
+        model="m-2026",
+        choices=[
+            {
+                "message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]},
+                "finish_reason": "length",
+                "logprobs": {
+                    "content": [{"token": "a", "logprob": -1.0}, {"token": "b", "logprob": -2.0}]
+                },
+            }
+        ],
+        usage={
+            "prompt_tokens": 9,
+            "completion_tokens": 2,
+            "prompt_tokens_details": {"cached_tokens": 4},
+            "cost": 0.25,
+        },
+    )
+    got = reply(Wire(body=body))
+    assert (got.text, got.model, got.finish, got.mean_logprob) == ("ab", "m-2026", "length", -1.5)
+    usage = got.usage
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == (9, 4, 2)
+    assert usage.cost_usd == 0.25
+
+
+def test_usage_and_details_may_be_missing() -> None:
+    """A server that counts nothing still gives a reply."""
+    got = reply(Wire(body=b'{"choices":[{"message":{"content":"x"}}],"usage":null}'))
+    assert (got.text, got.model, got.usage.prompt_tokens, got.mean_logprob) == ("x", "m", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("wire", "fault"),
+    [
+        (error(400, "This model's maximum context length is 8 tokens"), "context-overflow"),
+        (error(400, "no", code="context_length_exceeded"), "context-overflow"),
+        (
+            error(400, "request exceeds the available context size, try increasing it"),
+            "context-overflow",
+        ),
+        (error(413, "prompt is too long: 9 tokens > 8 maximum"), "context-overflow"),
+        (error(400, "no", code="content_policy_violation"), "refusal"),
+        (error(400, "what?"), "malformed"),
+        (error(401), "auth"),
+        (error(403), "auth"),
+        (error(404, "model 'm' not found"), "not-found"),
+        (error(408), "timeout"),
+        (error(429), "rate-limit"),
+        (error(500), "overload"),
+        (error(502), "overload"),
+        (error(503), "overload"),
+        (error(504), "timeout"),
+        (error(529), "overload"),
+        (Wire(status=301, headers={"location": "http://elsewhere/"}), "not-found"),
+        (Wire(status=500, body=b"<html>oops</html>"), "overload"),
+        (error(200, "overloaded"), "overload"),
+        (error(200, "no", code=429), "rate-limit"),
+        (Wire(body=b'{"error":"model not loaded: out of memory"}'), "malformed"),
+        (Wire(body=b""), "malformed"),
+        (Wire(body=b"null"), "malformed"),
+        (Wire(body=b"[]"), "malformed"),
+        (Wire(body=b"<html>a captive portal</html>"), "malformed"),
+        (Wire(body=b'{"choices":"x"}'), "malformed"),
+        (Wire(body=b'{"choices":[{"message":{"content":7}}]}'), "malformed"),
+        (Wire(body=b'{"choices":[{"message":{"content":"\xff\xfe"}}]}'), "malformed"),
+        (Wire(body=b"[" * 100_000), "malformed"),
+        (Wire(body=completion("x")[:40]), "malformed"),
+        (Wire(body=b"x" * (REPLY_LIMIT_BYTES + 1)), "malformed"),
+        (Wire(body=completion("x" * 10_000_000)), "malformed"),
+        (Wire(body=repeat(b"more " * 10_000)), "malformed"),
+        (Wire(body=b"not gzip", headers={"content-encoding": "gzip"}), "malformed"),
+        (Wire(body=completion("x"), promised_bytes=100_000), "broken-stream"),
+        (Wire(body=b'{"choices":[]}'), "empty"),
+        (Wire(body=completion("")), "empty"),
+        (Wire(body=completion(" \n ")), "empty"),
+        (Wire(body=b'{"choices":[{"message":{"content":null}}]}'), "empty"),
+        (Wire(body=b'{"choices":[{"message":{"content":null,"refusal":"I cannot"}}]}'), "refusal"),
+        (
+            Wire(
+                body=b'{"choices":[{"message":{"content":"x"},"finish_reason":"content_filter"}]}'
+            ),
+            "refusal",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_fault_is_typed(wire: Wire, fault: str) -> None:
+    """What goes wrong is a failure of its kind, with a message that does not hold the key."""
+    got = failure(wire)
+    assert got.fault.value == fault, got
+    assert got.message
+    assert KEY not in got.message
+
+
+def test_a_key_in_the_servers_words_is_not_repeated() -> None:
+    """A server that quotes the key in its error does not get it into our messages."""
+    assert KEY not in failure(error(401, f"Incorrect API key provided: {KEY}")).message
+
+
+def test_an_empty_continuation_is_empty() -> None:
+    """A prefill alone is no answer."""
+    assert failure(Wire(body=completion("")), ask(prefill="def")).fault is ModelFault.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-4"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_read(headers: Mapping[str, str], seconds: float | None) -> None:
+    """The wait that a server asks for arrives in seconds; nonsense is no wait."""
+    assert failure(Wire(status=429, headers=headers)).retry_after_s == seconds
+
+
+def test_retry_after_as_a_date_counts_from_the_reply() -> None:
+    """A date is a wait from the reply's own date on, whatever the clock here says."""
+    headers = {
+        "date": "Mon, 02 Feb 2026 10:00:00 GMT",
+        "retry-after": "Mon, 02 Feb 2026 10:00:30 GMT",
+    }
+    assert read_failure(503, headers, b"").retry_after_s == 30.0
+
+
+def test_nobody_there_is_unreachable() -> None:
+    """A refused connection is `unreachable`, and the message names the address and the mend."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        model = OpenAIChat("m", ChatServer(base_url=f"http://127.0.0.1:{port}/v1"))
+        (answer,) = model.complete((ask(),))
+        model.close()
+    assert isinstance(answer, ModelFailure)
+    assert answer.fault is ModelFault.UNREACHABLE
+    assert str(port) in answer.message
+
+
+def test_silence_is_a_timeout() -> None:
+    """A server that accepts and says nothing is given up."""
+    with ScriptedServer(hang) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url, reply_s=0.2))
+        (answer,) = model.complete((ask(),))
+        model.close()
+        assert isinstance(answer, ModelFailure)
+        assert answer.fault is ModelFault.TIMEOUT
+        there.closing.set()
+
+
+def hang(seen: Seen) -> Wire:
+    return Wire(body=never())
+
+
+def never() -> Iterator[bytes]:
+    threading.Event().wait(0.6)
+    yield b"{}"
+
+
+def test_a_drip_is_a_timeout() -> None:
+    """A server that sends a byte now and then does not hold the run longer than the time of a reply."""
+
+    def drip() -> Iterator[bytes]:
+        pause = threading.Event()
+        while not pause.wait(0.02):
+            yield b" "
+
+    with ScriptedServer(lambda _: Wire(body=drip())) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url, reply_s=0.3))
+        (answer,) = model.complete((ask(),))
+        model.close()
+    assert isinstance(answer, ModelFailure)
+    assert answer.fault is ModelFault.TIMEOUT
+
+
+def test_a_prompt_that_the_server_cut_off_is_an_overflow() -> None:
+    """A server that says it read far fewer tokens than there are words has truncated: that is a failure, not a reply."""
+    long = ask(messages=(Message(role="user", content="word " * 1000),))
+    cut = completion("x", usage={"prompt_tokens": 300, "completion_tokens": 1})
+    assert failure(Wire(body=cut), long).fault is ModelFault.CONTEXT_OVERFLOW
+
+
+# --- money and settings --------------------------------------------------------------------------
+
+
+def test_cost_follows_the_price() -> None:
+    """Where the provider states no cost it is computed, failed calls included."""
+    with ScriptedServer(
+        lambda _: Wire(
+            body=completion("x", usage={"prompt_tokens": 1_000_000, "completion_tokens": 500_000})
+        )
+    ) as there:
+        price = Price(prompt_usd=1.0, completion_usd=4.0)
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url), price=price)
+        (answer,) = model.complete((ask(),))
+        model.close()
+    assert answer.usage.cost_usd == pytest.approx(3.0)
+    assert model.estimate_usd(1_000_000, 500_000) == pytest.approx(3.0)
+
+
+def test_an_unknown_price_is_reserved_high_and_this_machine_is_free() -> None:
+    """A hosted model of unknown price is estimated by an upper bound, a server on loopback by nothing."""
+    hosted = OpenAIChat("m", ChatServer(base_url="https://models.example/v1", api_key="k"))
+    local = OpenAIChat("m", ChatServer(base_url="http://localhost:1/v1"))
+    assert hosted.estimate_usd(1_000_000, 0) == UNKNOWN_PRICE.prompt_usd
+    assert local.estimate_usd(1_000_000, 1_000_000) == 0.0
+    hosted.close()
+    local.close()
+
+
+@pytest.mark.parametrize("url", ["", "localhost:11434", "ftp://x/v1", "http:///v1"])
+def test_a_base_url_that_is_none_is_refused(url: str) -> None:
+    """The sentence shows what was given and what would be accepted."""
+    with pytest.raises(SettingsError, match="http"):
+        OpenAIChat("m", ChatServer(base_url=url))
+
+
+@pytest.mark.parametrize("key", ["a b", "a\n", "schlüssel"])
+def test_a_key_that_is_none_is_refused_unseen(key: str) -> None:
+    """A key that cannot stand in a header is refused, and not shown."""
+    with pytest.raises(SettingsError) as refused:
+        OpenAIChat("m", ChatServer(base_url="http://localhost/v1", api_key=key))
+    assert key not in str(refused.value)
+    assert key not in repr(ChatServer(base_url="http://localhost/v1", api_key=key))
