@@ -18,7 +18,7 @@ from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import Digest, EventId, Message, ModelRequest, RunId, TreeId, TurnId, UnitId
 
 RUN = RunId("20260101-000000-0001")
-SECRET = "opensesame-4711"
+HIDDEN = "opensesame-4711"
 
 
 class Seen:
@@ -32,7 +32,7 @@ class Seen:
 
 
 def hide(text: str) -> str:
-    return text.replace(SECRET, "[redacted:test]")
+    return text.replace(HIDDEN, "[redacted:test]")
 
 
 Open = Callable[[Seen | None], Ledger]
@@ -166,7 +166,7 @@ def test_an_undecodable_file_name_is_recorded_as_its_escape(ledger: Ledger) -> N
 
 def test_secrets_are_gone_from_every_string_of_an_event(ledger: Ledger) -> None:
     """What is returned is what is stored: redacted."""
-    answer = QuestionAnswered(approved=True, text=f"use {SECRET}", who=f"{SECRET}@host")
+    answer = QuestionAnswered(approved=True, text=f"use {HIDDEN}", who=f"{HIDDEN}@host")
     record = ledger.append(answer)
     assert record.event == QuestionAnswered(
         approved=True, text="use [redacted:test]", who="[redacted:test]@host"
@@ -177,7 +177,7 @@ def test_secrets_are_gone_from_every_string_of_an_event(ledger: Ledger) -> None:
 def test_a_secret_that_is_a_word_of_ours_does_not_break_the_record(open_ledger: Open) -> None:
     """An enumeration's word is public; hiding it would make the event unreadable."""
     ledger = open_ledger(None)
-    ledger.append(fact(f"{SECRET} first"))
+    ledger.append(fact(f"{HIDDEN} first"))
     hidden_words = MemoryLedger(RUN, redact=lambda text: text.replace("baseline", "[redacted:x]"))
     record = hidden_words.append(fact("the baseline"))
     assert record.event == fact("the [redacted:x]")
@@ -189,7 +189,7 @@ def test_a_secret_that_is_a_word_of_ours_does_not_break_the_record(open_ledger: 
 
 def test_a_blob_is_named_by_its_stored_bytes(ledger: Ledger) -> None:
     """Redacted first, then digested; the same bytes have the same name."""
-    clean, dirty = ledger.put(b"plain"), ledger.put(f"a {SECRET} b".encode())
+    clean, dirty = ledger.put(b"plain"), ledger.put(f"a {HIDDEN} b".encode())
     assert clean == codec.digest(b"plain")
     assert ledger.get(clean) == b"plain"
     assert ledger.get(dirty) == b"a [redacted:test] b"
@@ -217,7 +217,7 @@ def test_a_blob_without_secrets_keeps_its_bytes(ledger: Ledger, data: bytes) -> 
 def test_a_secret_inside_binary_data_is_hidden_and_nothing_else_changes(ledger: Ledger) -> None:
     """A token in a core dump or an archive's header is ASCII text all the same."""
     noise = bytes(range(128, 256)) + b"\x00\x01"
-    assert ledger.get(ledger.put(noise + SECRET.encode() + noise)) == (
+    assert ledger.get(ledger.put(noise + HIDDEN.encode() + noise)) == (
         noise + b"[redacted:test]" + noise
     )
 
@@ -226,7 +226,7 @@ def test_a_blob_of_canonical_json_stays_readable_when_redacted(ledger: Ledger) -
     """Resume decodes our own blobs, whatever was hidden in their strings."""
     request = ModelRequest(
         purpose="candidate_edit",
-        messages=(Message(role="user", content=f'say "{SECRET}"\n{SECRET}\\'),),
+        messages=(Message(role="user", content=f'say "{HIDDEN}"\n{HIDDEN}\\'),),
         max_tokens=5,
     )
     stored = ledger.get(ledger.put(codec.encode(request)))
@@ -275,7 +275,7 @@ def test_progress_sees_every_event_in_order(open_ledger: Open) -> None:
     """As it is recorded, redacted and all."""
     seen = Seen()
     ledger = open_ledger(seen)
-    ledger.append(fact(SECRET))
+    ledger.append(fact(HIDDEN))
     started = TurnStarted(unit_id=UnitId("u"), number=1, tree=TreeId("0" * 40))
     ledger.append_all([started, fact("x")])
     assert seen.records == list(ledger.events())

@@ -44,7 +44,10 @@ class Redactor:
         for value in values:
             stripped = value.strip()
             if len(stripped) >= _MIN_VALUE_CHARS:
-                forms |= {stripped, quote(stripped, safe=""), json.dumps(stripped)[1:-1]}
+                forms |= {stripped, quote(stripped, safe="", errors="surrogateescape")}
+                forms |= {
+                    json.dumps(stripped, ensure_ascii=escaped)[1:-1] for escaped in (True, False)
+                }
         # The longest first, so that no tail of a longer value is left behind.
         self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
@@ -145,7 +148,7 @@ def _is_any(_value: str) -> bool:
 class _Detector:
     kind: str
     anchors: tuple[str, ...]
-    """What the pattern starts with; in any case when all lower-case."""
+    """What the pattern starts with, searched for in any case; the pattern decides."""
     pattern: re.Pattern[str]
     """Its group `secret` is what is hidden."""
     accepts: Callable[[str], bool]
@@ -282,41 +285,43 @@ _DETECTORS: Final = (
         _is_random,
     ),
 )
-_ANCHORS: Final = tuple((anchor, one) for one in _DETECTORS for anchor in one.anchors)
-_EXACT: Final = tuple(pair for pair in _ANCHORS if not pair[0].islower())
-_ANY_CASE: Final = tuple(pair for pair in _ANCHORS if pair[0].islower())
+_ANCHORS: Final = tuple(
+    (anchor.lower(), rank, one) for rank, one in enumerate(_DETECTORS) for anchor in one.anchors
+)
 
 
 def _once(text: str) -> str:
     # U+0130 is the one character whose lower case is longer, and places in both texts have to agree.
     lowered = text.replace("\u0130", "i").lower()
-    tried = [(text, anchor, one) for anchor, one in _EXACT if anchor in text]
-    tried += [(lowered, anchor, one) for anchor, one in _ANY_CASE if anchor in lowered]
-    spans = [
-        (start, end, one.kind)
-        for searched, anchor, one in tried
-        for start, end in _secrets(text, searched, anchor, one)
+    possible = [entry for entry in _ANCHORS if entry[0] in lowered]
+    found = [
+        (start, rank, end, one.kind)
+        for anchor, rank, one in possible
+        for start, end in _secrets(text, lowered, anchor, one)
     ]
-    return _without(text, spans) if spans else text
+    return _without(text, found) if found else text
 
 
 def _secrets(
-    text: str, searched: str, anchor: str, detector: _Detector
+    text: str, lowered: str, anchor: str, detector: _Detector
 ) -> Iterator[tuple[int, int]]:
-    place = searched.find(anchor)
+    place = lowered.find(anchor)
     while place >= 0:
         match = detector.pattern.match(text, place)
         if match and detector.accepts(match["secret"]):
             yield match.span("secret")
-        place = searched.find(anchor, match.end() if match else place + len(anchor))
+        place = lowered.find(anchor, match.end() if match else place + len(anchor))
 
 
-def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
+def _without(text: str, found: list[tuple[int, int, int, str]]) -> str:
     pieces: list[str] = []
-    done = 0
-    for start, end, kind in sorted(spans, key=lambda span: span[:2]):
+    begun = done = 0
+    for start, _, end, kind in sorted(found):
         if start >= done:
             pieces += (text[done:start], f"[redacted:{kind}]")
-        # One that reaches over another's end is hidden with it.
-        done = max(done, end)
+            begun, done = start, end
+        elif start > begun:
+            # It reaches over the end of another, and is hidden with it.
+            done = max(done, end)
+        # Of two that start together the first detector is right: `token:ghp_…@host` ends where the token does.
     return "".join((*pieces, text[done:]))

@@ -1,0 +1,323 @@
+"""Secrets are hidden, and nothing else is touched.
+
+No example stands here as it is, or every scanner would raise alarm: they are put together from a prefix and noise.
+"""
+
+import base64
+import random
+import string
+import sysconfig
+import time
+from pathlib import Path
+
+import pytest
+
+import surefoot
+from surefoot.policy.redaction import Redactor, redact
+
+LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
+ALNUM, HEX, B32 = LOWER + UPPER + DIGITS, DIGITS + "abcdef", UPPER + "234567"
+URL_SAFE, B64 = ALNUM + "_-", ALNUM + "+/"
+
+
+def noise(length: int, alphabet: str = ALNUM, seed: int = 1) -> str:
+    """The same random text every time."""
+    return "".join(random.Random(f"{seed}{alphabet}").choices(alphabet, k=length))
+
+
+N16, N20, N24, N32, N36, N40 = (noise(n) for n in (16, 20, 24, 32, 36, 40))
+PASSWORD = noise(14, ALNUM + "!#^*+")
+JWT = f"eyJ{noise(33, URL_SAFE)}.eyJ{noise(60, URL_SAFE)}.{noise(43, URL_SAFE)}"
+KEY_LINES = "\n".join(noise(64, B64, seed) for seed in range(4))
+RSA, EC = "RSA PRIVATE" + " KEY", "EC PRIVATE" + " KEY"
+BASIC = base64.b64encode(b"somebody:open sesame").decode()
+
+HIDDEN = [
+    # kind, text around, secret
+    ("aws-access-key", "{}", f"AKIA{noise(16, B32)}"),
+    ("aws-access-key", "id={};", f"ASIA{noise(16, B32)}"),
+    ("aws-access-key", "first line\\n{} second", f"AKIA{noise(16, B32)}"),
+    ("github-token", "git clone https://{}@github.com/a/b", f"ghp_{N36}"),
+    ("github-token", "{}", f"gho_{N36}"),
+    ("github-token", "x-access-token:{}@", f"ghs_{N36}"),
+    ("github-token", "'{}'", f"github_pat_{noise(22)}_{noise(59)}"),
+    ("gitlab-token", "PRIVATE-TOKEN: {}", f"glpat-{noise(20, URL_SAFE)}"),
+    ("gitlab-token", "<{}>", f"glrt-{noise(24, URL_SAFE)}"),
+    ("slack-token", "{}", f"xoxb-{noise(12, DIGITS)}-{noise(12, DIGITS)}-{N24}"),
+    ("slack-token", "({})", f"xapp-1-{noise(11, UPPER + DIGITS)}-{noise(13, DIGITS)}-{noise(40, HEX)}"),
+    ("slack-webhook", "https://hooks.slack.com/services/{} ok", f"T{noise(8, UPPER + DIGITS)}/B{noise(8, UPPER + DIGITS)}/{N24}"),
+    ("stripe-key", "{}", f"sk_live_{N24}"),
+    ("stripe-key", "k={}", f"rk_test_{N24}"),
+    ("stripe-key", "{}", f"whsec_{N32}"),
+    ("google-key", "?key={}&q=1", f"AIza{noise(35, URL_SAFE)}"),
+    ("google-key", "{}", f"GOCSPX-{noise(28, URL_SAFE)}"),
+    ("google-key", "{}", f"ya29.{noise(60, URL_SAFE)}"),
+    ("model-key", "export X={}", f"sk-{noise(48)}"),
+    ("model-key", "{}", f"sk-proj-{noise(74, URL_SAFE)}"),
+    ("model-key", "client(api_key='{}')", f"sk-ant-api03-{noise(93, URL_SAFE)}AA"),
+    ("model-key", "{}", f"sk-or-v1-{noise(64, HEX)}"),
+    ("model-key", "{}", f"gsk_{noise(52)}"),
+    ("model-key", "{}", f"xai-{noise(80)}"),
+    ("model-key", "{}", f"hf_{noise(34)}"),
+    ("npm-token", "//registry/:_authToken={}", f"npm_{N36}"),
+    ("pypi-token", "password = {}", f"pypi-AgEIcHlwaS5vcmc{noise(80, URL_SAFE)}"),
+    ("jwt", "token {} end", JWT),
+    ("jwt", "Cookie: session={}", JWT),
+    ("service-token", "{}", f"SG.{noise(22, URL_SAFE)}.{noise(43, URL_SAFE)}"),
+    ("service-token", "{}", f"hvs.{noise(90, URL_SAFE)}"),
+    ("service-token", "{}", f"dckr_pat_{noise(27, URL_SAFE)}"),
+    ("azure-key", "AccountName=a;{};x", None),
+    ("private-key", "before\n{}\nafter", f"-----BEGIN {RSA}-----\n{KEY_LINES}\n-----END {RSA}-----"),
+    ("private-key", "{}", f"-----BEGIN PRIVATE{''} KEY-----\n{KEY_LINES}\n-----END PRIVATE{''} KEY-----"),
+    ("private-key", '"{}"', f"-----BEGIN {EC}-----\\n{noise(64, B64)}\\n-----END {EC}-----"),
+    ("private-key", "{}", f"-----BEGIN {RSA}-----\n{KEY_LINES}"),
+    ("private-key", "{}", f"-----BEGIN {RSA}-----\nProc-Type: 4,ENCRYPTED\n\n{KEY_LINES}\n-----END {RSA}-----"),
+    ("url-password", "postgres://app:{}@db:5432/x", PASSWORD.replace("#", "-")),
+    ("url-password", "https://me:{}@example.org/", "hunter2"),
+    ("authorization", "Authorization: Bearer {}", noise(40, URL_SAFE)),
+    ("authorization", "-H 'authorization: token {}'", noise(40, HEX)),
+    ("authorization", '{{"Authorization": "Bearer {}"}}', N32),
+    ("authorization", "Bearer {}", noise(40)),
+    ("authorization", "Authorization: Basic {}", BASIC),
+    ("authorization", "proxy uses basic {} here", BASIC),
+    ("secret", "password = '{}'", PASSWORD),
+    ("secret", "DB_PASSWORD={}\n", N16),
+    ("secret", "api_key: {}", noise(32, HEX)),
+    ("secret", '{{"client_secret":"{}"}}', N24),
+    ("secret", "aws_secret_access_key = {}", noise(40, B64).replace("/", "+")),
+    ("secret", 'api-key: str = "{}"', N24),
+    ("secret", "config[\"apiKey\"] = '{}'", N24),
+    ("secret", "SECRET_KEY := `{}`", N32),
+    ("secret", "os.environ.setdefault('API_TOKEN', '{}')", N24),
+    ("secret", "'passwd' => '{}',", PASSWORD),
+    ("secret", "X-Auth-Token: {}", N32),
+    ("secret", "login --password {} now", N16),
+    ("secret", "https://host/?access_token={}&x=1", N32),
+    ("secret", '"{{\\"token\\": \\"{}\\"}}"', N24),
+    ("secret", "private_key_id=ok encryption_key={}", noise(32, HEX)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "around", "secret"), HIDDEN, ids=[f"{k}-{n}" for n, (k, _, _) in enumerate(HIDDEN)]
+)
+def test_a_secret_is_hidden_and_its_surroundings_stay(
+    kind: str, around: str, secret: str | None
+) -> None:
+    """Only the secret is replaced, by its kind; a second pass changes nothing."""
+    if secret is None:
+        around, secret = around.format("AccountKey={}"), noise(86, B64) + "=="
+    hidden = redact(around.format(secret))
+    assert hidden == around.format(f"[redacted:{kind}]")
+    assert redact(hidden) == hidden
+
+
+SHA1, SHA256, UUID = noise(40, HEX), noise(64, HEX), "9b2f6c1e-3d4a-4f5b-8c7d-0e1f2a3b4c5d"
+LEFT_ALONE = [
+    "",
+    "plain prose about a password that nobody wrote down",
+    SHA1,
+    SHA256,
+    noise(128, HEX),
+    UUID,
+    f"commit {SHA1}\nAuthor: A <a@b.c>",
+    f"index {SHA1[:7]}..{SHA256[:7]} 100644",
+    f"sha256:{SHA256}",
+    f"--hash=sha256:{SHA256}",
+    f"sha512-{noise(86, B64)}==",
+    f"password_hash = '{SHA256}'",
+    f"token_digest: {SHA256}",
+    f"secret_id = {UUID}",
+    f'"fingerprint": "{SHA256}"',
+    f'{{"candidate_id":"{SHA256}","tree":"{SHA1}"}}',
+    f'{{"caused_by":"20260101-000000-0001:7","hash":"{SHA256}"}}',
+    "password = getpass.getpass()",
+    "password = os.environ['DB_PASSWORD_2024']",
+    "token = self.tokens[position]",
+    "token = tokenize.generate_tokens1(line)",
+    "secret = base64.b32decode(seed)",
+    "api_key = config.API_KEY_V2",
+    "api_key=settings.openai_api_key",
+    "api_key: str | None = None",
+    "def login(user: str, password: str) -> Token:",
+    "if token == other_token:",
+    "password: 'correct horse battery staple'",
+    "password = 'changeme123'",
+    "password = 'your-password-1'",
+    "password = 'xxxxxxxxxxxx1'",
+    "api_key = '<your api key 123>'",
+    "API_KEY=${OPENAI_KEY_2}",
+    "api_key: '{{ vault_key_1 }}'",
+    "token: '%(token1)s'",
+    "password=$DB_PASSWORD1",
+    "token_url = 'https://auth1.host2.io/v2/t0ken'",
+    "secret_name = 'projects/12345/secrets/x1y2z3'",
+    "key = 'a1b2c3d4e5f6g7h8'",
+    "monkey = 'a1b2c3d4e5f6g7h8'",
+    "tokenizer = 'bert-base-uncased-v1-2b4d'",
+    "TOKENIZERS_PARALLELISM=f4ls3-v4lu3",
+    "tokenizers==0.21.0rc1",
+    "js-tokens@4.0.0: https://registry.yarnpkg.com/js-tokens/-/js-tokens-4.0.0.tgz",
+    '"js-tokens": "^4.0.0"',
+    "max_tokens: 4096, prompt_tokens: 12345678",
+    "prompt_tokens=120 completion_tokens=30",
+    "secrets.token_hex(16)",
+    "secretary: b0b4n1-sm1th7x",
+    "authorization is checked in middleware2",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer $TOKEN",
+    'headers["Authorization"] = "Bearer " + token',
+    "the bearer authentication-scheme-of-rfc6750 says",
+    "basic authentication",
+    "Basic assumptions hold",
+    "http://localhost:8080/path@x",
+    "https://host/a:b@c",
+    "git@github.com:owner/repo.git",
+    "ssh://git@host:22/x",
+    "http://user:password@proxy.example.com:3128/",
+    "postgres://postgres:postgres@localhost/test",
+    "postgres://{user}:{password}@{host}/db",
+    "mysql://%(user)s:%(password)s@host",
+    "task-management-board-2024-with-many-words",
+    "sk-toggleable__content-arrow-container-1",
+    "disk-based-index-0123456789abcdef",
+    "AKIA is how the ids begin",
+    "NAKIA234567ABCDEFGHIJ",
+    f"AKIA{noise(30, B32)}",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    f'if "-----BEGIN {RSA}-----" in text:',
+    "eyJ is base64 of an opening brace",
+    "eyJhbGciOiJIUzI1NiJ9",
+    "ghp_short",
+    "npm_config_registry=https://registry.npmjs.org",
+    "npm_lifecycle_event",
+    "pypi-simple==1.6.0",
+    "hf_hub_download(repo_id='x')",
+    "from hooks.slack.com import services",
+    "[redacted:secret]",
+    "password = [redacted:secret]",
+    "https://me:[redacted:url-password]@host/",
+    "Authorization: Bearer [redacted:authorization]",
+    "İstanbul: token İİİ",
+]
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE, ids=range(len(LEFT_ALONE)))
+def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
+    """Digests, ids, names, calls, versions, placeholders, and what was hidden before."""
+    assert redact(text) == text
+
+
+def test_there_are_enough_examples() -> None:
+    """Of both sorts."""
+    assert len(HIDDEN) >= 40
+    assert len(LEFT_ALONE) >= 60
+
+
+def test_our_own_source_is_untouched() -> None:
+    """The detectors do not find themselves."""
+    for path in Path(surefoot.__file__).parent.rglob("*.py"):
+        text = path.read_text()
+        assert redact(text) == text, path
+
+
+def test_the_standard_library_is_untouched() -> None:
+    """Ten megabytes of ordinary code, with its tokens, keys and passwords in names and examples."""
+    root = Path(sysconfig.get_path("stdlib"))
+    files = [p for p in root.rglob("*.py") if not {"test", "tests", "site-packages"} & {*p.parts}]
+    assert len(files) > 500
+    for path in files:
+        text = path.read_text(errors="surrogateescape")
+        assert redact(text) == text, path
+
+
+def test_a_secret_after_a_long_letter_keeps_its_place() -> None:
+    """Lower-casing may lengthen a text; places do not shift."""
+    assert redact(f"İİİİ password={N24} İ") == "İİİİ password=[redacted:secret] İ"
+
+
+def test_two_names_of_one_secret_hide_it_once() -> None:
+    """Overlapping finds become one marker."""
+    assert redact(f"client_secret_token={N24}") == "client_secret_token=[redacted:secret]"
+    assert redact(f"password={'ghp_' + N36}") == "password=[redacted:github-token]"
+
+
+def test_many_secrets_in_one_text_are_all_hidden() -> None:
+    """Line by line, with everything between them kept."""
+    text = "\n".join(f"{number}: ghp_{noise(36, seed=number)} ok" for number in range(200))
+    assert redact(text) == "\n".join(f"{n}: [redacted:github-token] ok" for n in range(200))
+
+
+# --- known values ---------------------------------------------------------------------------------
+
+
+def test_known_values_are_hidden_wherever_they_stand() -> None:
+    """Also URL-quoted and as JSON writes them; the longest value wins over its beginning."""
+    hide = Redactor(["hunter2-long", "hunter2-longer", 'sla/sh "quoted"'])
+    assert hide("a hunter2-longer b hunter2-long c") == "a [redacted:value] b [redacted:value] c"
+    assert hide("u=sla%2Fsh%20%22quoted%22") == "u=[redacted:value]"
+    assert hide('{"x":"sla/sh \\"quoted\\""}') == '{"x":"[redacted:value]"}'
+    assert hide('sla/sh "quoted"') == "[redacted:value]"
+
+
+def test_the_detectors_work_beside_known_values() -> None:
+    """Both in one text."""
+    assert Redactor(["hunter2-long"])(f"hunter2-long ghp_{N36}") == (
+        "[redacted:value] [redacted:github-token]"
+    )
+
+
+def test_short_and_empty_values_are_left_alone() -> None:
+    """Hiding `1` or `true` would tear up every text."""
+    assert Redactor(["", "1", "true", "  short  "])("1 is true, short") == "1 is true, short"
+
+
+@pytest.mark.parametrize("value", ["redacted", "[redacted:value]", "value] [r", "redacted:value"])
+def test_a_value_made_of_the_marker_itself_comes_to_an_end(value: str) -> None:
+    """A marker is never looked into, so hiding stops."""
+    once = Redactor([value])(f"x {value} y {value}{value}")
+    assert Redactor([value])(once) == once
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+HALF_A_MEGABYTE = 500_000
+LONG = [
+    "a" * 64,
+    "password=",
+    "password:",
+    "token = 'x' ",
+    "api_key: str = ",
+    "eyJ",
+    "-eyJabcdefgh.",
+    "sk-",
+    "ghp_aaaaaaaa",
+    "://a:b",
+    "://" + "a" * 90 + ":",
+    "-----BEGIN PRIVATE" + " KEY-----",
+    "-----BEGIN PRIVATE" + " KEY-----aaaaaaaaaaaaaaaaaaaaaaaa-",
+    "authorization: bearer ",
+    "basic aaaaaaaaaaaaaaaa",
+    "--a-b-password ",
+    "\\" * 8 + '"',
+    "İ",
+    f"password={N24} ",
+    "x = foo(bar, 'baz')  # some ordinary code\n",
+]
+
+
+@pytest.mark.parametrize("piece", LONG, ids=range(len(LONG)))
+def test_time_is_linear(piece: str) -> None:
+    """Half a megabyte of the worst that a detector can be given; a quadratic one would take minutes."""
+    start = time.process_time()
+    redact(piece * (HALF_A_MEGABYTE // len(piece)))
+    assert time.process_time() - start < 5
+
+
+def test_five_megabytes_are_a_matter_of_seconds() -> None:
+    """All of that together, ten times."""
+    text = "\n".join(piece * (HALF_A_MEGABYTE // len(LONG) // len(piece)) for piece in LONG) * 10
+    assert len(text) > 9 * HALF_A_MEGABYTE
+    start = time.process_time()
+    redact(text)
+    assert time.process_time() - start < 20
