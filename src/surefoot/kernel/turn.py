@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from surefoot.codec import digest, encode
-from surefoot.errors import SurefootError
+from surefoot.errors import LedgerError, SurefootError
 from surefoot.events import (
     CheckpointWritten,
     DiffTaken,
@@ -161,9 +161,12 @@ class Turn:
         )
         try:
             output = executor.run_turn(task, self._p.workspace, self._asker, self._p.journal)
-        except SurefootError as error:
+        except LedgerError:
+            raise  # nothing may happen that cannot be recorded
+        except Exception as error:  # noqa: BLE001  # named boundary: a broken executor is a failed turn
+            code = error.code if isinstance(error, SurefootError) else type(error).__name__
             output = TurnOutput(transcript=str(error), claim="none")
-            self._input = replace(self._input, error=f"{error.code}: {error}")
+            self._input = replace(self._input, error=f"{code}: {error}")
         self._input = replace(self._input, output=output)
 
     def _observe(self) -> Checkpoint:

@@ -1,0 +1,407 @@
+"""Whole runs over real git, real tests and the real sandbox, with executors that do what each case is about."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from surefoot.decisions.planning import RulePlanner
+from surefoot.errors import UsageError
+from surefoot.events import Event, NoFlyAdded, PhaseChanged, RunOpened, RunResumed, TurnClosed
+from surefoot.gates import default_gates
+from surefoot.gates.review import Inspector, RuleReviewer, objection
+from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.ports import (
+    Answer,
+    Asker,
+    Executor,
+    Gate,
+    GateInput,
+    Notebook,
+    Processes,
+    TurnInput,
+    TurnOutput,
+    Workspace,
+)
+from surefoot.kernel.proof import Prover
+from surefoot.kernel.run import Run, RunPorts
+from surefoot.kernel.turn import TurnPorts
+from surefoot.policy import Lock, RulePolicy
+from surefoot.policy.rules import Overrides
+from surefoot.sandbox.probe import open_processes
+from surefoot.solver import RuleSolver
+from surefoot.suite import PytestSuite, detect
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.testing.model import ScriptedModel
+from surefoot.values import (
+    Audit,
+    Classification,
+    Digest,
+    FileEdit,
+    GateName,
+    GateOutcome,
+    GateResult,
+    Issue,
+    Limits,
+    ModelFailure,
+    ModelFault,
+    RunId,
+    RunStatus,
+)
+
+BUGGY = """def double(x):
+    return x * 3
+
+
+def triple(x):
+    return x * 2
+
+
+def half(x):
+    return x / 2
+"""
+TESTS = """from calc import double, half, triple
+
+
+def test_double():
+    assert double(2) == 4
+
+
+def test_triple():
+    assert triple(2) == 6
+
+
+def test_half():
+    assert half(4) == 2
+"""
+FIXED = BUGGY.replace("x * 3", "x * 4").replace("x * 2", "x * 3").replace("x * 4", "x * 2")
+HALF_FIXED = BUGGY.replace("x * 3", "x * 2", 1)
+Work = Callable[[TurnInput], "tuple[Sequence[FileEdit], TurnOutput]"]
+DONE = TurnOutput(transcript="I fixed it.", claim="done", effective_actions=1)
+
+
+@dataclass
+class Doing:
+    """An executor that does one thing a turn, in order; the last one again and again."""
+
+    works: list[Work]
+    models: list[str] = field(default_factory=list)
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """Do the next thing."""
+        self.models.append(asker.model)
+        work = self.works.pop(0) if len(self.works) > 1 else self.works[0]
+        edits, output = work(task)
+        workspace.apply(edits)
+        return output
+
+
+def writes(path: str, text: str, output: TurnOutput = DONE) -> Work:
+    """Write one file."""
+    return lambda _task: ([FileEdit(path=path, text=text)], output)
+
+
+def says(output: TurnOutput) -> Work:
+    """Only talk."""
+    return lambda _task: ([], output)
+
+
+def raises(error: BaseException) -> Work:
+    """Break."""
+
+    def work(_task: TurnInput) -> tuple[Sequence[FileEdit], TurnOutput]:
+        raise error
+
+    return work
+
+
+class Refusing:
+    """Nobody approves."""
+
+    def ask(self, question: str, why: str) -> Answer:
+        """Say no."""
+        return Answer(approved=False, text="", who="nobody")
+
+
+@dataclass
+class Bench:
+    """What runs are made of here."""
+
+    repository: Repository
+    processes: Processes
+    tmp: Path
+    journal: Journal = field(init=False)
+    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    gates: dict[GateName, Gate] = field(default_factory=lambda: dict(default_gates()))
+    models: tuple[str, ...] = ("light",)
+    overrides: Overrides = field(default_factory=Overrides)
+    inspectors: tuple[Inspector, ...] = ()
+    issue: Issue = field(
+        default_factory=lambda: Issue(source="text", text="`double` and `triple` are wrong")
+    )
+
+    @property
+    def lock(self) -> Lock:
+        """The execution lock."""
+        return Lock(self.tmp)
+
+    def run(self, *works: Work) -> RunStatus:
+        """Open a run and drive it to its stop."""
+        self.journal = Journal(self.ledger, FakeClock())
+        self.journal.record(
+            RunOpened(
+                issue=self.issue,
+                mode="auto_solve_full",
+                model=self.models[0],
+                repo=str(self.repository.root),
+                branch=self.repository.branch,
+                base=self.repository.head,
+                base_tree=self.repository.tree,
+                settings=Digest("0" * 64),
+                seed=0,
+                version="0",
+            )
+        )
+        with open_workspace(self.repository, RunId("r1"), home=self.tmp / "home") as workspace:
+            return Run(self.ports(workspace, Doing(list(works)))).run()
+
+    def ports(self, workspace: GitWorkspace, executor: Executor) -> RunPorts:
+        """Real parts around one executor."""
+        plan = detect(self.repository.root, python=sys.executable, command=None, environ={})
+        suite = PytestSuite(
+            plan,
+            self.processes,
+            original=self.repository.root,
+            scratch=self.tmp,
+            limits=Limits(wall_s=60),
+        )
+        policy = RulePolicy(
+            mode="auto_solve_full", flags={}, overrides=self.overrides, lock=self.lock
+        )
+        ceilings = policy.resolve().ceilings
+        askers = [
+            MeteredModel(ScriptedModel((), name=name), self.journal, ceilings)
+            for name in self.models
+        ]
+        turn = TurnPorts(
+            journal=self.journal,
+            workspace=workspace,
+            prover=Prover(
+                journal=self.journal,
+                workspace=workspace,
+                suite=suite,
+                audit=lambda _root: Audit(results=()),
+            ),
+            executors={"repair": executor},
+            solver=RuleSolver("judge"),
+            solver_asker=askers[0],
+            gates=self.gates,
+            policy=policy,
+            clock=FakeClock(),
+            sandbox=self.processes.level,
+            unsandboxed_allowed=False,
+        )
+        return RunPorts(
+            turn=turn,
+            planner=RulePlanner(lambda _finding: False),
+            reviewers=(RuleReviewer(self.inspectors),),
+            person=Refusing(),
+            askers=askers,
+        )
+
+    def of(self, kind: type[Event]) -> list[Event]:
+        """Events of one kind."""
+        return [r.event for r in self.ledger.events() if isinstance(r.event, kind)]
+
+    @property
+    def turns(self) -> list[TurnClosed]:
+        """Closed turns."""
+        return [r.event for r in self.ledger.events() if isinstance(r.event, TurnClosed)]
+
+    @property
+    def reason(self) -> str:
+        """Why the run stopped."""
+        return self.journal.state.reason
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A repository with two bugs, and a sandbox."""
+    repo = tmp_path / "repo"
+    (repo / "tests").mkdir(parents=True)
+    (repo / "calc.py").write_text(BUGGY)
+    (repo / "tests" / "test_calc.py").write_text(TESTS)
+    (repo / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+    for args in (("init", "-b", "main"), ("add", "."), ("commit", "-m", "first")):
+        subprocess.run(["git", *who, *args], cwd=repo, check=True, capture_output=True)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    return Bench(Repository.discover(repo), open_processes(scratch=scratch), tmp_path)
+
+
+def test_an_honest_fix_is_complete(bench: Bench) -> None:
+    """Failing before, passing now, nothing broken: done, with evidence."""
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert [t.ended_as for t in bench.turns] == ["commit"]
+
+
+def test_a_partial_fix_is_kept_and_completed(bench: Bench) -> None:
+    """A turn after which strictly fewer tests fail is kept; the next one goes on from there."""
+    status = bench.run(writes("calc.py", HALF_FIXED), writes("calc.py", FIXED))
+    assert status is RunStatus.COMPLETE
+    assert [t.classification for t in bench.turns] == [
+        Classification.BLOCKER_FALSE_CLAIM,
+        Classification.COMPLETE,
+    ]
+    assert [t.ended_as for t in bench.turns] == ["commit", "commit"]
+
+
+NEVER: Mapping[str, tuple[Work, str]] = {
+    "only claims": (says(replace(DONE, effective_actions=0)), "did nothing"),
+    "edits the test": (
+        writes("tests/test_calc.py", TESTS.replace("== 4", "== 6").replace("== 6", "== 4")),
+        "tests/test_calc.py",
+    ),
+    "deletes the tests": (
+        lambda _t: ([FileEdit(path="tests/test_calc.py", text=None)], DONE),
+        "test",
+    ),
+    "breaks another test": (writes("calc.py", FIXED.replace("x / 2", "x")), "broken"),
+    "breaks the syntax": (writes("calc.py", "def double(:\n"), "parse"),
+    "ends the process with 0": (
+        writes("calc.py", "import os\nos._exit(0)\n" + FIXED),
+        "base-tests",
+    ),
+    "adds a conftest that forces a pass": (
+        writes(
+            "conftest.py",
+            "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n",
+        ),
+        "conftest.py",
+    ),
+    "patches the runner": (
+        writes(
+            "calc.py",
+            "import _pytest.runner as r\nr.CallInfo.excinfo = None\n" + BUGGY,
+        ),
+        "",
+    ),
+    "plants a sitecustomize": (
+        writes("sitecustomize.py", "raise SystemExit(0)\n"),
+        "sitecustomize",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(NEVER))
+def test_never_complete(bench: Bench, name: str) -> None:
+    """What is no fix never completes, is rolled back, and ends in a blocker that says what stood against it."""
+    work, told = NEVER[name]
+    assert bench.run(work) is RunStatus.BLOCKED
+    assert told in " ".join(r.reason for r in bench.turns) + bench.reason
+    assert not any(t.ended_as == "commit" for t in bench.turns)
+
+
+def test_an_idle_executor_is_blocked_after_one_more_try(bench: Bench) -> None:
+    """A no-op gets the same tier once more, then the run stops."""
+    idle = TurnOutput(transcript="", claim="none")
+    assert bench.run(says(idle)) is RunStatus.BLOCKED
+    assert [t.classification for t in bench.turns] == [Classification.EXECUTOR_NOOP] * 2
+
+
+def test_a_refusal_goes_to_the_next_tier(bench: Bench) -> None:
+    """The refusing model is grounded for the unit, and the next one does the work."""
+    bench.models = ("light", "heavy")
+    refused = TurnOutput(transcript="I'm sorry, I can't assist with that.", claim="none")
+    assert bench.run(says(refused), writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert [e.model for e in bench.of(NoFlyAdded) if isinstance(e, NoFlyAdded)] == ["light"]
+
+
+def test_refused_everywhere_is_an_honest_blocker(bench: Bench) -> None:
+    """Without a higher tier the blocker says so."""
+    refused = TurnOutput(transcript="I'm sorry, I can't assist with that.", claim="none")
+    assert bench.run(says(refused)) is RunStatus.BLOCKED
+    assert "no higher tier" in bench.reason
+
+
+def test_a_model_that_cannot_be_reached_pauses_the_run(bench: Bench) -> None:
+    """Infrastructure is reprocessed as the table says, then the run waits for a resume."""
+    down = ModelFailure(fault=ModelFault.UNREACHABLE, message="connection refused", model="light")
+    output = TurnOutput(transcript="", claim="none", failure=down)
+    assert bench.run(says(output)) is RunStatus.PAUSED
+    assert len(bench.turns) == 3
+
+
+def test_an_executor_that_breaks_is_tried_again_and_then_blocked(bench: Bench) -> None:
+    """An error of ours inside a turn is a failed execution gate, not a crash."""
+    assert bench.run(raises(UsageError("no such option"))) is RunStatus.BLOCKED
+    assert "no such option" in bench.reason
+
+
+def test_ctrl_c_cancels_and_the_turn_stays_open(bench: Bench) -> None:
+    """An interrupt ends as cancelled; the open turn is left for resume to roll back."""
+    assert bench.run(raises(KeyboardInterrupt())) is RunStatus.CANCELLED
+    assert bench.journal.state.turn is not None
+    bench.journal.record(RunResumed(interrupted_turn=None))
+    assert bench.journal.state.turn is None
+
+
+def test_the_budget_ends_a_run(bench: Bench) -> None:
+    """No turn starts beyond the iterations."""
+    bench.overrides = Overrides(max_iterations=1)
+    assert bench.run(writes("calc.py", HALF_FIXED)) is RunStatus.BUDGET
+    assert len(bench.turns) == 1
+
+
+def test_a_lock_stops_a_run_at_its_next_step(bench: Bench) -> None:
+    """A lock that is set during a turn is obeyed after it."""
+
+    def work(_task: TurnInput) -> tuple[Sequence[FileEdit], TurnOutput]:
+        bench.lock.set("hands off")
+        return [FileEdit(path="calc.py", text=HALF_FIXED)], DONE
+
+    assert bench.run(work) is RunStatus.BLOCKED
+    assert "hands off" in bench.reason
+    assert len(bench.turns) == 1
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """A gate that always says the same, or breaks."""
+
+    name: GateName
+    breaks: bool
+
+    def evaluate(self, state: GateInput) -> GateResult:
+        """Say no."""
+        if self.breaks:
+            raise RuntimeError("gate is broken")
+        return GateResult(gate=self.name, outcome=GateOutcome.HARD_FAIL, failure=None, reason="no")
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("name", list(GateName))
+def test_every_gate_decides(bench: Bench, name: GateName, *, breaks: bool) -> None:
+    """A gate that always fails stops the unit, and so does one that throws: none is only telemetry."""
+    bench.gates[name] = Stubborn(name, breaks)
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.BLOCKED
+
+
+def test_a_veto_sends_the_work_back_and_then_blocks(bench: Bench) -> None:
+    """Vetoed work is done again from the base, and a veto that stays ends as a blocker with its words."""
+    bench.inspectors = (lambda _seen: [objection("odd", "calc.py", "this smells")],)
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.BLOCKED
+    assert "this smells" in bench.reason
+    vetoes = [
+        e for e in bench.of(PhaseChanged) if isinstance(e, PhaseChanged) and e.after == "solving"
+    ]
+    assert any(e.trigger == "review-vetoed" for e in vetoes)
