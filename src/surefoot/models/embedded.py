@@ -13,9 +13,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -33,6 +33,7 @@ from surefoot.models.hosting import (
     usable_cores,
 )
 from surefoot.models.openai_chat import ChatServer, OpenAIChat, overflow
+from surefoot.models.workers import Workers
 from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelRequest
 
 NAME: Final = "embedded"
@@ -41,7 +42,7 @@ SLOTS: Final = 4
 # A shorter head costs less to evaluate again than its copies cost in calls.
 _SHARED_TOKENS: Final = 48
 _REMEMBERED_PROMPTS: Final = 512
-_CALL_S: Final = 600.0
+_CALL_S: Final = 900.0
 
 Tokens = tuple[int, ...]
 
@@ -94,7 +95,8 @@ class EmbeddedModel:
         self._slots, self._context_tokens = slots, context_tokens
         self._monotonic = monotonic
         self._door = HostDoor(settings, cache, monotonic=monotonic)
-        self._talk: _Talk | None = None
+        self._talks: list[_Talk] = []
+        self._guard = threading.Lock()
         self._tokens = lru_cache(maxsize=_REMEMBERED_PROMPTS)(self._tokenize)
 
     @property
@@ -126,31 +128,30 @@ class EmbeddedModel:
         return 0.0
 
     def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
-        """As the port says."""
+        """As the port says. When the host dies under the call, it is made once more with another host."""
+        if not requests:
+            return ()
         answers = self._attempt(requests)
-        broken = [
-            i
-            for i, answer in enumerate(answers)
-            if isinstance(answer, ModelFailure)
-            and answer.fault in (ModelFault.UNREACHABLE, ModelFault.BROKEN_STREAM)
-        ]
-        if not broken:
+        lost = [i for i, answer in enumerate(answers) if _is_lost(answer)]
+        if not lost or self._talk is None:
             return answers
-        # The host died under us; `address()` finds out and starts another one, once.
-        again = self._attempt([requests[i] for i in broken])
-        renewed = dict(zip(broken, again, strict=True))
+        again = self._attempt([requests[i] for i in lost])
+        renewed = dict(zip(lost, again, strict=True))
         return tuple(renewed.get(i, answer) for i, answer in enumerate(answers))
 
     def close(self) -> None:
         """Let go of the host; a later call takes hold of it again."""
         self._door.close()
-        if self._talk is not None:
-            self._talk.close()
-            self._talk = None
+        with self._guard:
+            for talk in self._talks:
+                talk.close()
+            self._talks.clear()
+
+    @property
+    def _talk(self) -> "_Talk | None":
+        return self._talks[-1] if self._talks else None
 
     def _attempt(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
-        if not requests:
-            return ()
         try:
             talk = self._connect()
             prompts = [self._tokens(r.messages, r.prefill) for r in requests]
@@ -173,24 +174,25 @@ class EmbeddedModel:
         """Group by group, so that a head is shared when slots for it are about to be free."""
         sent: dict[int, Future[ModelAnswer]] = {}
         evaluated: dict[int, int] = {}
-        with ThreadPoolExecutor(self._slots) as pool:
-            for group in groups(prompts):
-                waiting = {f for f in sent.values() if not f.done()}
-                while len(waiting) >= self._slots:
-                    waiting = wait(waiting, return_when=FIRST_COMPLETED).not_done
-                if len(group) > 1:
-                    head = shared_head([prompts[i] for i in group])
-                    evaluated[group[0]] = talk.share_head(head, len(group))
-                sent |= {i: pool.submit(talk.chat.send, requests[i]) for i in group}
-            return {i: _charged(f.result(), evaluated.get(i, 0)) for i, f in sent.items()}
+        workers = Workers(self._slots)
+        for group in groups(prompts):
+            waiting = {f for f in sent.values() if not f.done()}
+            while len(waiting) >= self._slots:
+                waiting = wait(waiting, return_when=FIRST_COMPLETED).not_done
+            if len(group) > 1:
+                head = shared_head([prompts[i] for i in group])
+                evaluated[group[0]] = talk.share_head(head, len(group))
+            for i in group:
+                sent[i] = workers.submit(partial(talk.chat.send, requests[i]))
+        return {i: _charged(f.result(), evaluated.get(i, 0)) for i, f in sent.items()}
 
     def _connect(self) -> "_Talk":
         address = self._door.address()
-        if self._talk is None or self._talk.address != address:
-            if self._talk is not None:
-                self._talk.close()
-            self._talk = _Talk(address, self._door.folder, self._slots, self._monotonic)
-        return self._talk
+        with self._guard:
+            if self._talk is None or self._talk.address != address:
+                # An older one may still be in use by another thread; all are closed in `close`.
+                self._talks.append(_Talk(address, self._door.folder, self._slots, self._monotonic))
+            return self._talks[-1]
 
     def _tokenize(self, messages: tuple[Message, ...], prefill: str) -> Tokens:
         return self._connect().tokenize(messages, prefill)
@@ -285,6 +287,12 @@ class _Talk:
                 f"the embedded model's process refused {path}: {reply.text[:200]!r}"
             )
         return content
+
+
+def _is_lost(answer: ModelAnswer) -> bool:
+    """Whether the host went away under the call."""
+    faults = (ModelFault.UNREACHABLE, ModelFault.BROKEN_STREAM)
+    return isinstance(answer, ModelFailure) and answer.fault in faults
 
 
 def _charged(answer: ModelAnswer, evaluated: int) -> ModelAnswer:

@@ -23,6 +23,8 @@ from surefoot.errors import EnvironmentBrokenError, ModelUnavailableError
 from surefoot.models.host import EXIT_NO_XLLAMACPP, INSTALL_MEND
 
 _LOOK_S: Final = 0.05
+# Counts up whenever client and host of two versions of this package would not understand each other.
+_FORM: Final = 1
 _CGROUP_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 _MOST_THREADS: Final = 8
 
@@ -204,6 +206,7 @@ def _environment() -> dict[str, str]:
 
 def _fingerprint(settings: HostSettings) -> str:
     parts = (
+        _FORM,
         str(settings.weights.resolve()),
         *(settings.slots, settings.threads, settings.context_tokens),
         *(settings.speculate, settings.idle_s),

@@ -9,8 +9,8 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from ipaddress import ip_address
 from typing import Final, Literal
 from urllib.parse import SplitResult, urlsplit
@@ -20,6 +20,7 @@ import httpx
 from surefoot.codec import canonical
 from surefoot.errors import SettingsError
 from surefoot.models import wire
+from surefoot.models.workers import Workers
 from surefoot.values import (
     Message,
     ModelAnswer,
@@ -147,8 +148,9 @@ class OpenAIChat:
         """As the port says; at most `parallel` at once."""
         if len(requests) <= 1:
             return tuple(self.answer(request) for request in requests)
-        with ThreadPoolExecutor(min(self._parallel, len(requests))) as pool:
-            return tuple(pool.map(self.answer, requests))
+        workers = Workers(self._parallel)
+        under_way = [workers.submit(partial(self.answer, request)) for request in requests]
+        return tuple(future.result() for future in under_way)
 
     def close(self) -> None:
         """Close the connections; a second call does nothing."""

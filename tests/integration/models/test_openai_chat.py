@@ -1,7 +1,10 @@
 """A model behind an endpoint: what is sent, and that whatever comes back is a typed value."""
 
 import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from itertools import repeat
@@ -390,6 +393,34 @@ def test_a_prompt_that_the_server_cut_off_is_an_overflow() -> None:
     long = ask(messages=(Message(role="user", content="word " * 1000),))
     cut = completion("x", usage={"prompt_tokens": 300, "completion_tokens": 1})
     assert failure(Wire(body=cut), long).fault is ModelFault.CONTEXT_OVERFLOW
+
+
+def test_an_interrupt_does_not_wait_for_the_answers() -> None:
+    """Ctrl-C while two calls hang ends the program now."""
+    script = (
+        "import sys\n"
+        "from surefoot.models.openai_chat import ChatServer, OpenAIChat\n"
+        "from surefoot.values import Message, ModelRequest\n"
+        "model = OpenAIChat('m', ChatServer(base_url=sys.argv[1]))\n"
+        "message = Message(role='user', content='hello')\n"
+        "request = ModelRequest(purpose='t', messages=(message,), max_tokens=8)\n"
+        "model.complete((request, request))\n"
+    )
+    both = threading.Barrier(3)
+
+    def behave(_: Seen) -> Wire:
+        both.wait(30)
+        there.closing.wait(30)
+        return Wire(body=completion("late"))
+
+    with ScriptedServer(behave) as there:
+        argv = [sys.executable, "-c", script, there.base_url]
+        with subprocess.Popen(argv, stderr=subprocess.PIPE) as program:
+            both.wait(30)  # both calls are under way
+            program.send_signal(signal.SIGINT)
+            _, said = program.communicate(timeout=20)
+    assert b"KeyboardInterrupt" in said
+    assert program.returncode == -signal.SIGINT
 
 
 # --- money and settings --------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""From a spec to a model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import ModelUnavailableError, SettingsError
+from surefoot.models import is_local, known_models, open_model
+from surefoot.models.weights import QWEN
+from surefoot.values import Message
+
+
+def test_a_hosted_model_needs_a_key_or_a_url(tmp_path: Path) -> None:
+    """Neither is a sentence that names both; either opens it, and nothing is called."""
+    with pytest.raises(ModelUnavailableError, match=r"OPENAI_API_KEY.*--base-url"):
+        open_model("openai/m", base_url=None, api_key=None, cache=tmp_path)
+    with_key = open_model("openai/m", base_url=None, api_key="k", cache=tmp_path)
+    with_url = open_model(
+        "openai/a/b:7b", base_url="http://127.0.0.1:9/v1", api_key=None, cache=tmp_path
+    )
+    assert with_key.name == "openai/m"
+    assert with_url.name == "openai/a/b:7b"
+    assert with_key.estimate_usd(1000, 1000) > 0 == with_url.estimate_usd(1000, 1000)
+
+
+def test_a_scripted_model_is_read_from_its_file(tmp_path: Path) -> None:
+    """The spec is the name that events hold."""
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps({"schema": 1, "default": "x"}))
+    model = open_model(f"scripted:{path}", base_url=None, api_key=None, cache=tmp_path)
+    assert model.name == f"scripted:{path}"
+    assert model.count_tokens((Message(role="user", content="x"),)) > 0
+
+
+@pytest.mark.parametrize("spec", ["", "gpt-5", "openai/", "openai", "scripted:", "Embedded"])
+def test_what_is_no_spec_is_refused(spec: str, tmp_path: Path) -> None:
+    """The sentence shows what was given and the three forms that are accepted."""
+    with pytest.raises(SettingsError, match=r"`embedded`, `openai/NAME` .*`scripted:FILE`"):
+        open_model(spec, base_url=None, api_key=None, cache=tmp_path)
+
+
+def test_the_embedded_model_says_what_it_lacks(tmp_path: Path) -> None:
+    """Without the file it is known, not ready, and names the command that fetches it; opening it says the same."""
+    (known,) = known_models(tmp_path)
+    assert (known.spec, known.ready) == ("embedded", False)
+    assert "surefoot models pull" in known.detail
+    with pytest.raises(ModelUnavailableError):
+        open_model("embedded", base_url=None, api_key=None, cache=tmp_path)
+
+
+def test_a_file_with_other_bytes_is_not_opened(tmp_path: Path) -> None:
+    """A file under the right name that was never verified is read once, and refused when it is another one."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / QWEN.file_name).write_bytes(b"GGUF, but not that one")
+    with pytest.raises(ModelUnavailableError, match="SHA-256"):
+        open_model("embedded", base_url=None, api_key=None, cache=tmp_path)
+
+
+def test_local_is_what_needs_no_network() -> None:
+    """Embedded and scripted are; a hosted one is not."""
+    specs = ("embedded", "scripted:x.json", "openai/m")
+    assert [is_local(spec) for spec in specs] == [True, True, False]
