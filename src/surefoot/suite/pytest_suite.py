@@ -1,6 +1,8 @@
 """The tests of a project, run by pytest in a fresh sandboxed process that cannot lie about them."""
 
+import re
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -14,10 +16,13 @@ from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import SuitePlan
 from surefoot.suite.verdict import FAILED, hear, judge
 from surefoot.suite.worker import open_worker
-from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport
+from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport, TestResult
 
 PROBE: Final = Path(__file__).parent / "inside" / "probe_plugin.py"
 OUTPUT_TAIL: Final = 8_000
+HEADING: Final = re.compile(r"=+ (FAILURES|ERRORS|short test summary info) =+$")
+COUNTS: Final = re.compile(r"=* ?\d+ \w+.* in [0-9.]+s.*$")
+"""pytest's last line, which counts the control tests."""
 REPORT_BYTES: Final = 256 * 1024**2
 """The signed records of one run; a run that says more than this is not complete."""
 
@@ -102,7 +107,7 @@ class PytestSuite:
             results=tuple(sorted(verdict.results, key=lambda r: r.test_id)),
             wall_s=round(ended.wall_s, 6),
             foreign=verdict.foreign,
-            output=_readable(ended.stderr, controls),
+            output=_readable(ended.stderr, controls, verdict.results),
             reason=verdict.reason,
         )
 
@@ -137,8 +142,17 @@ def _controls() -> dict[str, str]:
     return {f"test_{secrets.token_hex(8)}": outcome for half in halves for outcome in half}
 
 
-def _readable(stderr: bytes, controls: Mapping[str, str]) -> str:
-    """The end of what the runner printed, without the control tests."""
-    text = stderr.decode("utf-8", "replace")
-    lines = [line for line in text.splitlines() if not any(name in line for name in controls)]
-    return "\n".join(lines)[-OUTPUT_TAIL:]
+def _readable(stderr: bytes, controls: Mapping[str, str], results: Sequence[TestResult]) -> str:
+    """The end of what the runner printed, without the control tests: their lines, empty sections, wrong counts."""
+    kept: list[str] = []
+    for line in stderr.decode("utf-8", "replace").splitlines():
+        if any(name in line for name in controls) or COUNTS.match(line):
+            continue
+        if kept and HEADING.match(line) and HEADING.match(kept[-1]):
+            kept.pop()
+        kept.append(line)
+    if kept and HEADING.match(kept[-1]):
+        kept.pop()
+    counts = Counter(r.outcome.value for r in results)
+    kept.append(", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items())))
+    return "\n".join(kept)[-OUTPUT_TAIL:]

@@ -33,6 +33,7 @@ LEFT_OUT: Final = shutil.ignore_patterns(
     ".git", ".venv", "venv", "node_modules", "__pycache__", ".surefoot", ".tox", ".nox", "*.pyc"
 )
 LIFE_S: Final = 24 * 3600.0
+ANSWER_BYTES: Final = 64 * 1024**2
 COLLECT_S: Final = 60.0
 START_S: Final = 5.0
 """What a cold trial may take beyond a warm one, to start pytest and import the project."""
@@ -43,8 +44,8 @@ FIRST_S: Final = 10.0
 class ForkedWorker:
     """A `TrialWorker` over one sandboxed process, started on first use and again after it died.
 
-    `usual_s` is how long the tests take unchanged; without it, they are run once to see. A trial may take ten times
-    that, at least one second; tests of unknown length (they hang, say) get `trial_s`.
+    `usual_s` is how long the tests take unchanged; without it, they are run once to see. A trial may use ten times
+    that in processor time, at least one second; tests of unknown length (they hang, say) get `trial_s`.
     """
 
     def __init__(
@@ -86,8 +87,10 @@ class ForkedWorker:
         """As `TrialWorker.trace`; at most 60 values, the first and the last of them."""
         root = Path(str(self._order["root"]))
         places = {str(root / f): f for f in files}
-        limit_s = 4 * self._limit_s((test_id,))
-        answer = self._ask((), (test_id,), limit_s, {"trace": places})
+        limit_s = 2 * self._limit_s((test_id,))
+        trace = {"files": places, "limit_s": limit_s}
+        # The worker ends the test itself at the limit, and says what was seen; this is for what it cannot end.
+        answer = self._ask((), (test_id,), 2 * limit_s, {"trace": trace})
         report = self._read(answer, (test_id,))
         lines: dict[str, tuple[int, ...]] = {}
         values: tuple[str, ...] = ()
@@ -136,7 +139,7 @@ class ForkedWorker:
         if running is None:
             return {}
         running.send(codec.canonical(request))
-        line = running.receive(2 * limit_s + START_S + 30)
+        line = running.receive(6 * limit_s + 3 * START_S + 60)
         if line is None:
             self.close()
             return {}
@@ -225,8 +228,12 @@ def open_worker(
     tests: tuple[str, ...],
     limits: Limits,
     usual_s: float | None,
+    warm: bool = True,
 ) -> Iterator[ForkedWorker]:
-    """A worker on a copy of the tree at `root`, in `scratch`; process and copy are gone afterwards."""
+    """A worker on a copy of the tree at `root`, in `scratch`; process and copy are gone afterwards.
+
+    Without `warm` every trial starts pytest afresh, which is slower and leaves nothing to be compared with.
+    """
     home = scratch.resolve() / f"trial-{secrets.token_hex(6)}"
     copy = home / "tree"
     try:
@@ -238,7 +245,7 @@ def open_worker(
             reads=(*plan.reads, *plan.editable, *PARTS, root),
             writes=(copy,),
             binds=mounts(plan, original, copy),
-            limits=replace(limits, wall_s=LIFE_S, cpu_s=None),
+            limits=replace(limits, wall_s=LIFE_S, cpu_s=None, output_bytes=ANSWER_BYTES),
         )
         order = {
             "root": str(copy),
@@ -247,6 +254,7 @@ def open_worker(
             "tests": list(tests),
             "collect_s": COLLECT_S,
             "start_s": START_S,
+            "warm": warm,
         }
         worker = ForkedWorker(processes, command, order, tests=tests, usual_s=usual_s)
         try:

@@ -197,13 +197,13 @@ class Phases:
 
     __slots__ = ("call_outcome", "info", "outcome", "reason", "wall_s", "witness")
 
-    def __init__(self) -> None:
+    def __init__(self, witness: str) -> None:
         self.outcome = ""
         self.call_outcome = ""
         self.reason = ""
         self.info: Fields = {}
         self.wall_s = 0.0
-        self.witness = "none"
+        self.witness = witness
 
     def add(self, excinfo: Any, report: Any, root: str) -> None:
         """Take in one phase; the worst one wins, a failure of the test itself before one around it."""
@@ -258,7 +258,7 @@ def record_hooks(hooks: Hooks, say: Say, root: str, now: dict[str, Phases]) -> N
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(item: Any) -> Iterator[None]:
         say("start", id=plain(item.nodeid, MESSAGE))
-        phases = now[item.nodeid] = Phases()
+        phases = now[item.nodeid] = Phases("not-called" if must_call(item) else "none")
         yield
         del now[item.nodeid]
         say("test", **phases.fields(plain(item.nodeid, 4 * MESSAGE)))
@@ -329,32 +329,69 @@ def time_hooks(hooks: Hooks, wall_s: float) -> None:
         setattr(hooks, function.__name__, function)
 
 
-def witness_hooks(hooks: Hooks, now: dict[str, Phases]) -> None:
-    """Hooks that see for themselves how a test function ended."""
+def witness_hooks(hooks: Hooks, now: dict[str, Phases], say: Say) -> None:
+    """Hooks that see for themselves which function a test called and how it ended."""
     import pytest  # noqa: PLC0415
+
+    codes: dict[str, object] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(session: Any) -> None:
+        for item in session.items:
+            codes[item.nodeid] = code_of(function_of(item))
+
+    def watching(item: Any) -> Iterator[None]:
+        original = item.obj
+        if not _is_sync(original):
+            yield
+            return
+        if is_replaced(code_of(original), codes.get(item.nodeid)):
+            say("tampered", name="the function of " + plain(item.nodeid, MESSAGE))
+        item.obj = watched(original, now[item.nodeid])
+        yield
+        item.obj = original
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(item: Any) -> Iterator[None]:
-        ours = hasattr(type(item), "addFailure") and _is_sync(item.obj)
-        original = item.obj if ours else None
-        if ours:
-            item.obj = watched(original, now[item.nodeid])
-        yield
-        if ours:
-            item.obj = original
+        # unittest's methods do not come by `pytest_pyfunc_call`.
+        if hasattr(type(item), "addFailure"):
+            yield from watching(item)
+        else:
+            yield
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_pyfunc_call(pyfuncitem: Any) -> Iterator[None]:
-        original = pyfuncitem.obj
-        ours = _is_sync(original)
-        if ours:
-            pyfuncitem.obj = watched(original, now[pyfuncitem.nodeid])
-        yield
-        if ours:
-            pyfuncitem.obj = original
+        yield from watching(pyfuncitem)
 
-    hooks.pytest_runtest_call = pytest_runtest_call  # type: ignore[attr-defined]
-    hooks.pytest_pyfunc_call = pytest_pyfunc_call  # type: ignore[attr-defined]
+    for function in (pytest_collection_finish, pytest_runtest_call, pytest_pyfunc_call):
+        setattr(hooks, function.__name__, function)
+
+
+def is_replaced(code: Any, collected: Any) -> bool:
+    """Whether a test has another function than it was collected with, and not from who may wrap it."""
+    path = str(getattr(code, "co_filename", ""))
+    wrapped = "site-packages" in path.split(os.sep) or path.endswith("conftest.py")
+    return code is not collected and collected is not None and not wrapped
+
+
+def function_of(item: Any) -> Any:
+    """The function of a test item as its module or class has it; None for other items."""
+    owner = getattr(getattr(item, "parent", None), "obj", None)
+    return getattr(owner, getattr(item, "originalname", None) or item.name, None)
+
+
+def must_call(item: Any) -> bool:
+    """Whether pytest itself, not a plugin, will call this item's function, so that the witness must see it."""
+    import pytest  # noqa: PLC0415
+
+    runs = getattr(type(item).runtest, "__module__", "")
+    ours = isinstance(item, pytest.Function) and runs.startswith("_pytest.")
+    return ours and _is_sync(function_of(item))
+
+
+def code_of(function: Any) -> Any:
+    """The code of a function or method; None for other callables."""
+    return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
 def _is_sync(function: Any) -> bool:
@@ -374,7 +411,6 @@ def _is_sync(function: Any) -> bool:
 
 def watched(function: Any, phases: Phases) -> Any:
     """`function`, noting whether it returned or raised."""
-    phases.witness = "not-called"
 
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
@@ -428,9 +464,11 @@ def _control(neighbour: Any, name: str, outcome: str) -> Any:
     # Without fixtures: a broken autouse fixture of the project is not our control's business.
     nothing = FuncFixtureInfo((), (), [], {})
     body = _fails if outcome == "failed" else _passes
-    item = pytest.Function.from_parent(parent, name=name, callobj=body, fixtureinfo=nothing)
+    item: Any = pytest.Function.from_parent(parent, name=name, callobj=body, fixtureinfo=nothing)
+    # What is printed about it holds its name, so that it can be taken out of what people read.
+    item.repr_failure = item._repr_failure_py = lambda *_, **__: name  # noqa: SLF001
     if outcome == "error":
-        item.setup = _fails  # type: ignore[method-assign]
+        item.setup = _fails
     return item
 
 
@@ -546,7 +584,7 @@ def run_pytest(order: Fields, say: Say) -> int:
     plugins = [Hooks() for _ in range(4)]
     time_hooks(plugins[0], order["wall_s"])
     record_hooks(plugins[1], say, root, now)
-    witness_hooks(plugins[2], now)
+    witness_hooks(plugins[2], now, say)
     control_hooks(plugins[2], [tuple(pair) for pair in order["controls"]], say)
     tamper_hooks(plugins[3], say, root)
     arguments = pytest_arguments(root, order["tests"], order["args"])

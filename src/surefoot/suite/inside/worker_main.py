@@ -21,6 +21,7 @@ import gc
 import importlib
 import importlib.util
 import json
+import math
 import os
 import resource
 import select
@@ -97,7 +98,10 @@ def fork() -> int:
 
 
 def in_fork(work: Work, limit_s: float, close: tuple[int, ...], keep: tuple[int, ...]) -> Fields:
-    """Do `work` in a fork with a time limit; its records, how it ended and how long it took."""
+    """Do `work` in a fork; its records, how it ended and how long it took.
+
+    The limit is on processor time, so that a busy machine gives the same verdict; one that sleeps gets three times that.
+    """
     started = time.monotonic()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -109,7 +113,7 @@ def in_fork(work: Work, limit_s: float, close: tuple[int, ...], keep: tuple[int,
             os.close(descriptor)
         _child(work, writer, limit_s)
     os.close(writer)
-    data, in_time = _read_all(reader, started + limit_s)
+    data, in_time = _read_all(reader, started + 3 * limit_s)
     os.close(reader)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
@@ -124,17 +128,17 @@ def in_fork(work: Work, limit_s: float, close: tuple[int, ...], keep: tuple[int,
         ):  # the project wrote into our pipe: no record, no result
             records.append(json.loads(line))
     ended = any(record.get("kind") == "end" for record in records)
-    state = "complete" if ended else "crashed" if in_time else "timeout"
+    spent = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
+    state = "complete" if ended else "crashed" if in_time and not spent else "timeout"
     wall_s = time.monotonic() - started
     return {"state": state, "status": status, "records": records, "wall_s": wall_s}
 
 
 def _child(work: Work, writer: int, limit_s: float) -> None:
     os.setpgid(0, 0)
-    seconds = int(limit_s) + 2
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    if hard == resource.RLIM_INFINITY or hard > seconds:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+    # Seconds are whole here, and a fork starts at none.
+    seconds = math.ceil(limit_s)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     owner = os.getpid()
 
     def say(kind: str, **fields: Any) -> None:
@@ -340,7 +344,7 @@ class Warm:
 def run_items(items: list[Any], say: Callable[..., None], trace: Fields | None) -> None:
     """Run items as pytest's own loop does, until one fails."""
     failed = False
-    follow = tracer.Tracer(trace) if trace is not None else None
+    follow = start_tracer(trace) if trace is not None else None
     for item, following in zip(items, [*items[1:], None]):
         before = item.session.testsfailed
         if follow is not None:
@@ -353,6 +357,18 @@ def run_items(items: list[Any], say: Callable[..., None], trace: Fields | None) 
         if failed:
             break
     say("end", exit_code=int(failed))
+
+
+def start_tracer(trace: Fields) -> Any:
+    """A tracer, and an end to the test that it follows: what it has seen by then is worth having."""
+    import pytest  # noqa: PLC0415
+
+    def too_long(_signum: int, _frame: Any) -> None:
+        raise pytest.fail.Exception("the traced test was ended: it took too long")
+
+    signal.signal(signal.SIGVTALRM, too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, trace["limit_s"], 1.0)
+    return tracer.Tracer(trace["files"])
 
 
 def preloadable(root: str) -> list[str]:
@@ -408,7 +424,7 @@ class Supervisor:
         self._tree = Tree(self._root, order["pristine"])
         self._warm: socket.socket | None = None
         self._warm_pid = 0
-        self._why_cold = ""
+        self._why_cold = "" if order["warm"] else "the order says so"
 
     def send(self, answer: Fields) -> None:
         """Answer on the channel."""
@@ -468,7 +484,7 @@ class Supervisor:
             if self._warm is not None and sources is not None:
                 ask = {**request, "sources": sources, "edits": []}
                 self._warm.sendall(json.dumps(ask).encode() + b"\n")
-                answer = self._hear(request["limit_s"] + 10)
+                answer = self._hear(3 * request["limit_s"] + 10)
                 if answer is None:
                     self._cool("the warm process ended")
                 elif "cold" not in answer:
@@ -508,13 +524,13 @@ class Supervisor:
         return in_fork(work, request["limit_s"] + self._order["start_s"], close, keep)
 
 
-def trace_hooks(hooks: Any, files: dict[str, str], say: Callable[..., None]) -> None:
+def trace_hooks(hooks: Any, trace: Fields, say: Callable[..., None]) -> None:
     """Hooks that trace the test in a cold trial."""
     import pytest  # noqa: PLC0415
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call() -> Iterator[None]:
-        follow = tracer.Tracer(files)
+        follow = start_tracer(trace)
         follow.start()
         yield
         follow.stop()
@@ -538,7 +554,8 @@ def main() -> None:
     rehearse()
     probe.enter_tree(order["root"], order["source_roots"])
     adopt_orphans()
-    supervisor.warm_up()
+    if order["warm"]:
+        supervisor.warm_up()
     gc.freeze()
     supervisor.send({"ready": True})
     for line in lines:
