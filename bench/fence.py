@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from bench.paths import cache_dir
 from surefoot.kernel.ports import Processes
 from surefoot.sandbox import open_processes
 from surefoot.values import Command, Limits, ProcessResult
@@ -14,7 +15,9 @@ from surefoot.values import Command, Limits, ProcessResult
 @cache
 def processes() -> Processes:
     """The strongest sandbox of this machine; `SandboxError` when there is none."""
-    return open_processes()
+    scratch = cache_dir() / "fence"
+    scratch.mkdir(parents=True, exist_ok=True)
+    return open_processes(unsandboxed=False, scratch=scratch)
 
 
 def run_python(
