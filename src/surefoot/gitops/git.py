@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from surefoot.errors import EnvironmentBrokenError, GitError, RepositoryError
 
@@ -90,6 +90,15 @@ def encode(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
+class Held(Protocol):
+    """Something whose descriptor git commands keep open, such as a lease."""
+
+    @property
+    def fd(self) -> int:
+        """The descriptor; negative when it was let go."""
+        ...
+
+
 class Git:
     """One way of calling git: a folder, an environment and settings. Immutable; `bound` gives variants."""
 
@@ -104,7 +113,7 @@ class Git:
             **_FIXED,
         }
         self._settings: tuple[str, ...] = _SETTINGS
-        self._holds: tuple[int, ...] = ()
+        self._holds: tuple[Held, ...] = ()
 
     @classmethod
     def as_user(cls, cwd: Path, env: Mapping[str, str] | None = None) -> Self:
@@ -123,9 +132,9 @@ class Git:
         cwd: Path | None = None,
         variables: Mapping[str, str | Path] | None = None,
         settings: Sequence[str] = (),
-        holds: Sequence[int] = (),
+        holds: Sequence[Held] = (),
     ) -> "Git":
-        """The same with another folder, more variables, more settings, or descriptors that its processes keep open."""
+        """The same with another folder, more variables, more settings, or more that its processes hold."""
         other = object.__new__(Git)
         other.cwd = cwd or self.cwd
         other._base = self._base
@@ -163,7 +172,7 @@ class Git:
                 stdin=None if stdin else subprocess.DEVNULL,
                 capture_output=True,
                 check=False,
-                pass_fds=self._holds,
+                pass_fds=[held.fd for held in self._holds if held.fd >= 0],
             )
         except OSError as error:
             raise self._cannot_start(error) from error

@@ -59,11 +59,12 @@ class GitWorkspace:
                 "GIT_INDEX_FILE": self._index,
             },
             settings=FULL,
-            holds=(lease.fd,),
+            holds=(lease,),
         )
         with mended("make a scratch folder"):
             self._scratch.mkdir(parents=True, exist_ok=True)
-        self._objects = Objects(self._git, self._scratch, len(known.base))
+        reader = repository.git().bound(settings=FULL, holds=(lease,))
+        self._objects = Objects(reader, self._scratch, len(known.base))
         trees = self._git.run("rev-parse", f"{known.base}^{{tree}}", f"{known.last}^{{tree}}").line
         base_tree, head_tree = trees.split()
         self._base = (known.base, TreeId(base_tree))
@@ -90,7 +91,7 @@ class GitWorkspace:
         self.close()
 
     def close(self) -> None:
-        """Let go of the lease; the worktree stays. A second call does nothing."""
+        """Let go of the lease; the worktree stays, and trees can still be read. A second call does nothing."""
         self._objects.blobs.close()
         self._lease.release()
 
@@ -282,7 +283,7 @@ def open_workspace(
     lease = Lease.take(place.lease(run_id), run_id, repository.common_dir)
     with contextlib.ExitStack() as undo:
         undo.callback(lease.release)
-        git = repository.git().bound(holds=(lease.fd,))
+        git = repository.git().bound(holds=(lease,))
         refs.unlock(repository.common_dir, run_id)
         if refs.refs_of(git, run_id):
             raise UsageError(f"run {run_id} exists already; resume it, or give another id")
@@ -326,7 +327,7 @@ def reopen_workspace(
     lease = Lease.take(place.lease(run_id), run_id, repository.common_dir)
     with contextlib.ExitStack() as undo:
         undo.callback(lease.release)
-        git = repository.git().bound(holds=(lease.fd,))
+        git = repository.git().bound(holds=(lease,))
         refs.unlock(repository.common_dir, run_id)
         known = refs.load(git, run_id)
         if known is None and head is not None:

@@ -39,6 +39,15 @@ for number in range(len(closed or ["base"]), 4):
 workspace.close()
 '''
 
+_ACCEPT = """
+import sys
+from pathlib import Path
+from surefoot.gitops import Repository, accept
+root, home, _ = map(Path, sys.argv[1:])
+repository = Repository.discover(root)
+accept(repository, "run-1", home=home, message="accepted", verify=lambda tree, reason: None, carry=["node_modules"])
+"""
+
 _SHIM = """#!/bin/sh
 # Counts the git commands, and kills the caller before or after the one that was asked for.
 count=$(($(cat "$KILL_COUNT" 2>/dev/null || echo 0) + 1))
@@ -62,7 +71,9 @@ exit $code
 """
 
 
-def start(user: ScratchRepository, **kill: str) -> subprocess.CompletedProcess[bytes]:
+def start(
+    user: ScratchRepository, script: str = _RUN, **kill: str
+) -> subprocess.CompletedProcess[bytes]:
     """Run the script to its end, or to the point at which it is killed."""
     shim = user.folder / "shim"
     shim.mkdir(exist_ok=True)
@@ -81,7 +92,7 @@ def start(user: ScratchRepository, **kill: str) -> subprocess.CompletedProcess[b
     (user.folder / "count").unlink(missing_ok=True)
     places = [str(user.root), str(user.home), str(user.folder / "ledger")]
     return subprocess.run(
-        [sys.executable, "-c", _RUN, *places], env=env, capture_output=True, check=False
+        [sys.executable, "-c", script, *places], env=env, capture_output=True, check=False
     )
 
 
@@ -125,6 +136,44 @@ def campaign(tmp_path: Path, path: str, points: list[tuple[int, str]]) -> int:
     return total
 
 
+def accepting(tmp_path: Path, path: str, points: list[tuple[int, str]]) -> int:
+    """Kill `accept` at each point: afterwards all of it is on the branch or nothing, and asking again finishes it.
+
+    A negative point counts from the last git command.
+    """
+    total = 0
+    for point_at, when in [(0, "never"), *points]:
+        at = point_at if point_at >= 0 else total + 1 + point_at
+        user = ScratchRepository.create(tmp_path / f"accept-{when}-{at}", path)
+        user.commit({"src/app.py": "0\n", "src/util.py": "U\n", ".gitignore": "node_modules/\n"})
+        user.write({"node_modules/dep.js": "1\n"})
+        assert start(user).returncode == 0
+        user.commit({"README.md": "moved on\n"})
+        user.hook("pre-commit", "echo formatted >> src/app.py; git add src/app.py")
+        user.write({"README.md": "dirty\n", "staged.py": "S\n"})
+        user.git("add", "staged.py")
+        repository = Repository.discover(user.root, user.env)
+        before = manifest(repository, home=user.home)
+        killed = start(user, _ACCEPT, KILL_AT=str(at), KILL_WHEN=when)
+        point = f"killed {when} command {at} of {total}"
+        assert killed.returncode == (-9 if at else 0), (point, killed.stderr.decode())
+        total = total or int((user.folder / "count").read_text())
+        onto = user.git("log", "--format=%s", "-1")
+        if onto == "change":
+            assert manifest(repository, home=user.home) == before, point
+        done = start(user, _ACCEPT)
+        assert done.returncode == 0, (point, done.stderr.decode())
+        assert user.git("log", "--format=%s").split() == ["accepted", "change", "change"], point
+        assert user.git("show", "HEAD:src/app.py") == "3formatted", point
+        status = user.git("status", "--porcelain").split("\n")
+        assert sorted(status) == [" M README.md", "A  staged.py"], point
+        assert (user.root / "README.md").read_text() == "dirty\n", point
+        collect_garbage(repository, home=user.home, keep=lambda _: False)
+        assert [p for p in user.home.rglob("*") if p.is_file()] == [], point
+        shutil.rmtree(user.folder)
+    return total
+
+
 WAYS = ("before", "after", "locked")
 
 
@@ -136,6 +185,14 @@ def test_a_run_killed_at_some_git_commands_loses_nothing(
     assert campaign(tmp_path, user.env["PATH"], points) >= points[-1][0]
 
 
+def test_an_acceptance_killed_at_some_git_commands_is_whole_or_nothing(
+    tmp_path: Path, user: ScratchRepository
+) -> None:
+    """Around the replay, the hook, the record and the merge."""
+    points = [(13, "after"), (-14, "before"), (-3, "after"), (-2, "before"), (-2, "after")]
+    accepting(tmp_path, user.env["PATH"], points)
+
+
 @pytest.mark.soak
 def test_a_run_killed_at_every_git_command_loses_nothing(
     tmp_path: Path, user: ScratchRepository
@@ -144,3 +201,13 @@ def test_a_run_killed_at_every_git_command_loses_nothing(
     total = campaign(tmp_path / "count", user.env["PATH"], [])
     points = [(at, when) for at in range(1, total + 1) for when in WAYS]
     campaign(tmp_path / "all", user.env["PATH"], points)
+
+
+@pytest.mark.soak
+def test_an_acceptance_killed_at_every_git_command_is_whole_or_nothing(
+    tmp_path: Path, user: ScratchRepository
+) -> None:
+    """Every command, before and after it."""
+    total = accepting(tmp_path / "count", user.env["PATH"], [])
+    points = [(at, when) for at in range(1, total + 1) for when in ("before", "after")]
+    accepting(tmp_path / "all", user.env["PATH"], points)

@@ -2,13 +2,24 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 
 from surefoot.errors import EnvironmentBrokenError, RepositoryError
-from surefoot.gitops import Git, Repository, check_git
+from surefoot.gitops import (
+    Git,
+    Repository,
+    check_git,
+    manifest,
+    tree_checkout,
+    tree_diff,
+    tree_exists,
+)
+from surefoot.gitops.git import uninterrupted
 from surefoot.testing.repository import ScratchRepository
+from surefoot.values import TreeId
 
 
 def test_a_checkout_is_known_by_its_folders_commit_tree_and_branch(user: ScratchRepository) -> None:
@@ -147,6 +158,42 @@ def test_variables_and_settings_of_the_caller_change_nothing(
 def test_discovery_writes_nothing(user: ScratchRepository) -> None:
     """Not even the index's cached times, which `git status` usually refreshes."""
     shutil.copyfile(user.root / ".git" / "index", user.folder / "index")
-    (user.root / "src" / "app.py").touch()
+    os.utime(user.root / "src" / "app.py", (1, 1))
     Repository.discover(user.root, user.env)
     assert (user.root / ".git" / "index").read_bytes() == (user.folder / "index").read_bytes()
+
+
+def test_trees_are_looked_at_without_a_run(user: ScratchRepository, tmp_path: Path) -> None:
+    """Existence, difference and a whole checkout, from a sparse checkout too; the user's checkout is not touched."""
+    user.commit({"other/y.py": "Y\n"})
+    user.git("sparse-checkout", "set", "--cone", "src")
+    repository = Repository.discover(user.root, user.env)
+    before = manifest(repository, home=user.home)
+    older = TreeId(user.git("rev-parse", "HEAD~1^{tree}"))
+    gone = TreeId("1" * 40)
+    assert tree_exists(repository, repository.tree)
+    assert not tree_exists(repository, gone)
+    assert not tree_exists(repository, TreeId(user.git("rev-parse", "HEAD:README.md")))
+    found = tree_diff(repository, older, repository.tree, tmp_path)
+    assert found is not None
+    assert found.paths == ("other/y.py",)
+    assert tree_diff(repository, older, gone, tmp_path) is None
+    with tree_checkout(repository, repository.tree, tmp_path / "scratch") as folder:
+        assert (folder / "other" / "y.py").read_text() == "Y\n"
+        assert not (folder / ".git").exists()
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert manifest(repository, home=user.home) == before
+
+
+def test_an_interruption_waits_for_a_ref_to_be_moved() -> None:
+    """Ctrl-C inside the block is not lost, and comes after its work."""
+    done = []
+
+    def move() -> None:
+        with uninterrupted():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("the ref is moved")
+
+    with pytest.raises(KeyboardInterrupt):
+        move()
+    assert done == ["the ref is moved"]

@@ -284,7 +284,9 @@ def test_the_worktree_is_whole_where_the_users_checkout_is_sparse(user: ScratchR
         (workspace.path / "other" / "deep" / "y.py").unlink()
         paths = workspace.diff(workspace.base_tree, workspace.snapshot()).paths
         assert paths == ("other/deep/y.py",)
-        assert user.at(workspace.path).git("status", "--porcelain") == "D  other/deep/y.py"
+        tool = user.at(workspace.path)
+        assert tool.git("status", "--porcelain") == "D  other/deep/y.py"
+        assert "sparse" not in tool.git("status")
 
 
 def test_unusual_names_modes_and_links_survive_every_way(user: ScratchRepository) -> None:
@@ -525,6 +527,20 @@ def test_a_home_inside_the_checkout_and_a_used_id_are_refused(user: ScratchRepos
         open_workspace(repository, RunId("../x"), home=user.home)
     with pytest.raises(UsageError, match="no work of run"):
         reopen_workspace(repository, RunId("other"), home=user.home)
+
+
+def test_trees_can_be_read_after_the_worktree_is_gone(user: ScratchRepository) -> None:
+    """A run that has ended is reported on without its worktree."""
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="src/app.py", text="1\n")])
+        tree = workspace.snapshot()
+        workspace.commit(tree, "turn", {})
+    workspace.close()
+    remove_worktree(found(user), RUN, user.home)
+    assert workspace.diff(workspace.base_tree, tree).paths == ("src/app.py",)
+    assert workspace.read(tree, "src/app.py") == b"1\n"
+    assert "run.sh" in workspace.files(workspace.base_tree)
+    workspace.close()
 
 
 def test_an_empty_tree_is_a_tree(tmp_path: Path) -> None:
