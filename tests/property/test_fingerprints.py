@@ -96,6 +96,20 @@ def test_what_the_line_says_counts(tmp_path: Path) -> None:
     assert base == mark("t", "R", "a.py", 6)
 
 
+def test_an_identity_stands_for_the_line(tmp_path: Path) -> None:
+    """A secret's fingerprint is made of its hash: not of its line, which must not be guessed from it."""
+    marks_ = set()
+    for text in ("key = 'abc'", "other = ('abc')"):
+        (tmp_path / "a.py").write_text(text)
+        raw = Raw(
+            rule="R", file="a.py", line=1, column=1, message="m", identity="hash", evidence=""
+        )
+        (finding,) = findings_of("t", [raw], tmp_path)
+        marks_.add(finding.fingerprint)
+        assert finding.evidence == ""
+    assert len(marks_) == 1
+
+
 @given(text=st.text(), line=st.integers(-2, 30))
 def test_scopes_of_any_text(text: str, line: int) -> None:
     """Any text has scopes, also one that is no Python."""

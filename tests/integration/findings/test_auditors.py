@@ -321,7 +321,7 @@ class TestCommand:
                 AuditorState.BROKEN,
             ),
             (("/bin/sh", "-c", "kill -9 $$"), AuditorState.BROKEN),
-            (("/bin/sh", "-c", "yes | head -c 200000"), AuditorState.BROKEN),
+            (printing(json.dumps(SARIF) + " " * 100_000), AuditorState.BROKEN),
             (("/bin/sh", "-c", "surely-not-a-program"), AuditorState.MISSING),
             (("/bin/sh", "-c", "read x < /dev/zero"), AuditorState.TIMEOUT),
         ],

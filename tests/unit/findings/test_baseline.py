@@ -17,6 +17,11 @@ FINDINGS = findings_of(
     None,
 )
 
+ENTRY = (
+    '{"version": 1, "findings": [{"file": "a", "tool": "t", "rule": "r", "message": "m", '
+    '"fingerprint": "%s"}]}'
+)
+
 
 def test_round_trip_is_sorted_and_stable(tmp_path: Path) -> None:
     """Order of findings and lines leave no trace in the file."""
@@ -46,7 +51,8 @@ def test_absent_is_empty(tmp_path: Path) -> None:
         '{"findings": []}',
         '{"version": 2, "findings": []}',
         '{"version": 1, "findings": [], "accept_all": true}',
-        '{"version": 1, "findings": [{"fingerprint": "*"}]}',
+        ENTRY % "*",
+        ENTRY.replace('"rule"', '"line": 3, "rule"') % ("0" * 32),
     ],
 )
 def test_nonsense_is_refused(tmp_path: Path, text: str) -> None:
