@@ -5,8 +5,9 @@ whose prompts begin alike form a group; the group's common head is evaluated onc
 other slots before the group is sent, since llama.cpp by itself evaluates equal prompts that arrive together once in each slot.
 What stands in a slot or in the host's prompt cache from earlier calls is reused by llama.cpp itself (`Usage.cached_tokens`).
 
-Seeds: the same request, asked alone, gives the same answer on the same machine. Asked beside others it may differ in rare
-tokens, because the order of floating-point sums depends on what is computed together.
+Seeds: the same request, asked alone, gives the same answer on the same machine, up to rounding. The order of floating-point
+sums depends on what is computed together (other slots, proposed tokens) and on how much of the prompt was cached; where two
+tokens are nearly equally likely that can decide between them. A resumed run does not lean on this: it reads recorded replies.
 """
 
 import os
@@ -56,7 +57,7 @@ class EmbeddedModel:
         slots: Requests that the host computes together.
         threads: Of the host; by default as many as this process has cores.
         context_tokens: Of each slot: prompt and answer together.
-        speculate: Propose what stands already in the prompt (n-gram look-up); changes the speed, not the answers.
+        speculate: Propose what stands already in the prompt (n-gram look-up); changes the speed, not what the model finds likely.
         idle_s: The host ends when no client has lived for so long.
         monotonic: The clock that durations are taken from.
 
@@ -85,7 +86,7 @@ class EmbeddedModel:
                 f"the model file {str(weights)!r} is missing; fetch it with `surefoot models pull`"
             )
         settings = HostSettings(
-            weights=weights,
+            weights=weights.resolve(),
             slots=slots,
             threads=threads or usable_cores(),
             context_tokens=context_tokens,

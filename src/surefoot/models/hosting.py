@@ -34,6 +34,7 @@ class HostSettings:
     """What a host is started with; equal settings share one host."""
 
     weights: Path
+    """Resolved, so that all ways to write the path mean one host."""
     slots: int
     threads: int
     context_tokens: int
@@ -207,7 +208,7 @@ def _environment() -> dict[str, str]:
 def _fingerprint(settings: HostSettings) -> str:
     parts = (
         _FORM,
-        str(settings.weights.resolve()),
+        str(settings.weights),
         *(settings.slots, settings.threads, settings.context_tokens),
         *(settings.speculate, settings.idle_s),
     )
@@ -256,4 +257,7 @@ def _answers(address: Address, weights: Path) -> bool:
         )
     except httpx.TransportError:
         return False
-    return reply.status_code == httpx.codes.OK and str(weights) in reply.text
+    try:
+        return reply.is_success and Path(reply.json()["model_path"]) == weights
+    except (ValueError, KeyError, TypeError):  # somebody else took the port of a dead host
+        return False

@@ -116,6 +116,17 @@ def test_two_models_share_one_process(opened: Open) -> None:
     assert (folder / "address.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_link_to_the_file_means_the_same_host(
+    opened: Open, weights: Path, home: Path, tmp_path: Path
+) -> None:
+    """Another way to write the path of the file starts no second process."""
+    link = tmp_path / "link.gguf"
+    link.symlink_to(weights)
+    linked = EmbeddedModel(link, home, context_tokens=1024, threads=1)
+    assert pid(linked) == pid(opened())
+    linked.close()
+
+
 def test_processes_that_start_together_share_one_host(weights: Path, tmp_path: Path) -> None:
     """Three processes that find no host at the same moment end up with one, and all are answered."""
     argv = [sys.executable, "-c", CLIENT, str(weights), str(tmp_path), "4"]
