@@ -121,7 +121,6 @@ class PytestSuite:
 
     def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
         """As `Suite.worker`; the worker copies the tree, so that `root` is never written."""
-        known = [self._known_s.get(t) for t in tests]
         return open_worker(
             self._plan,
             self._processes,
@@ -130,7 +129,7 @@ class PytestSuite:
             scratch=self._scratch,
             tests=tuple(tests),
             limits=self._limits,
-            usual_s=sum(k for k in known if k is not None) if None not in known else None,
+            known_s=self._known_s,
         )
 
 

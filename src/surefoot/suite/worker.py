@@ -44,8 +44,8 @@ FIRST_S: Final = 10.0
 class ForkedWorker:
     """A `TrialWorker` over one sandboxed process, started on first use and again after it died.
 
-    `usual_s` is how long the tests take unchanged; without it, they are run once to see. A trial may use ten times
-    that in processor time, at least one second; tests of unknown length (they hang, say) get `trial_s`.
+    `known_s` says how long tests take unchanged; tests that it does not know are run once to see. A trial may use ten
+    times that in processor time, at least one second; tests of unknown length (they hang, say) get `trial_s`.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ForkedWorker:
         order: Mapping[str, object],
         *,
         tests: tuple[str, ...],
-        usual_s: float | None,
+        known_s: Mapping[str, float],
         trial_s: float = 5.0,
     ) -> None:
         self._processes = processes
@@ -63,9 +63,8 @@ class ForkedWorker:
         self._order = order
         self._tests = tests
         self._trial_s = trial_s
+        self._known_s = known_s
         self._usual_s: dict[tuple[str, ...], float | None] = {}
-        if usual_s is not None:
-            self._usual_s[tests] = usual_s
         self._running: RunningProcess | None = None
         self.ways: dict[str, int] = {"warm": 0, "cold": 0}
         """How many trials went which way, for the benchmark."""
@@ -112,14 +111,18 @@ class ForkedWorker:
 
     def _limit_s(self, tests: tuple[str, ...]) -> float:
         if tests not in self._usual_s:
-            answer = self._ask((), tests, FIRST_S)
-            report = self._read(answer, tests)
-            known = report.state is ReportState.COMPLETE
-            self._usual_s[tests] = report.wall_s if known else None
+            self._usual_s[tests] = self._measure_s(tests)
         usual_s = self._usual_s[tests]
         if usual_s is None:
             return self._trial_s
         return min(max(1.0, 10 * usual_s), max(self._trial_s, 3 * usual_s))
+
+    def _measure_s(self, tests: tuple[str, ...]) -> float | None:
+        """How long the tests take unchanged, to the last; None when they do not end."""
+        if all(test in self._known_s for test in tests):
+            return sum(self._known_s[test] for test in tests)
+        report = self._read(self._ask((), tests, FIRST_S, {"keep_going": True}), tests)
+        return report.wall_s if report.state is ReportState.COMPLETE else None
 
     def _ask(
         self,
@@ -133,6 +136,7 @@ class ForkedWorker:
             "edits": [{"path": e.path, "text": e.text} for e in edits],
             "tests": list(tests),
             "limit_s": limit_s,
+            "keep_going": False,
             **(more or {}),
         }
         running = self._started()
@@ -227,7 +231,7 @@ def open_worker(
     scratch: Path,
     tests: tuple[str, ...],
     limits: Limits,
-    usual_s: float | None,
+    known_s: Mapping[str, float],
     warm: bool = True,
 ) -> Iterator[ForkedWorker]:
     """A worker on a copy of the tree at `root`, in `scratch`; process and copy are gone afterwards.
@@ -256,7 +260,7 @@ def open_worker(
             "start_s": START_S,
             "warm": warm,
         }
-        worker = ForkedWorker(processes, command, order, tests=tests, usual_s=usual_s)
+        worker = ForkedWorker(processes, command, order, tests=tests, known_s=known_s)
         try:
             yield worker
         finally:

@@ -334,17 +334,17 @@ class Warm:
                 say("cold", why=str(refusal))
                 say("end", exit_code=0)
                 return
-            run_items(chosen, say, request.get("trace"))
+            run_items(chosen, say, request)
 
         answer = in_fork(work, request["limit_s"], (self._line.fileno(),), ())
         cold = [r["why"] for r in answer["records"] if r.get("kind") == "cold"]
         return {"cold": cold[0]} if cold else answer
 
 
-def run_items(items: list[Any], say: Callable[..., None], trace: Fields | None) -> None:
-    """Run items as pytest's own loop does, until one fails."""
+def run_items(items: list[Any], say: Callable[..., None], request: Fields) -> None:
+    """Run items as pytest's own loop does, until one fails or to the end."""
     failed = False
-    follow = start_tracer(trace) if trace is not None else None
+    follow = start_tracer(request["trace"]) if "trace" in request else None
     for item, following in zip(items, [*items[1:], None]):
         before = item.session.testsfailed
         if follow is not None:
@@ -353,8 +353,8 @@ def run_items(items: list[Any], say: Callable[..., None], trace: Fields | None) 
         if follow is not None:
             follow.stop()
             say("trace", lines=follow.lines(), values=follow.values())
-        failed = item.session.testsfailed != before
-        if failed:
+        failed = failed or item.session.testsfailed != before
+        if failed and not request["keep_going"]:
             break
     say("end", exit_code=int(failed))
 
@@ -511,10 +511,12 @@ class Supervisor:
         def work(say: Callable[..., None]) -> None:
             hooks = probe.Hooks()
             probe.record_hooks(hooks, say, self._root, {})
-            if request.get("trace") is not None:
+            if "trace" in request:
                 trace_hooks(hooks, request["trace"], say)
             arguments = probe.pytest_arguments(self._root, request["tests"], [])
-            arguments += ["--maxfail=1", "--tb=native"]
+            arguments += (
+                ["--tb=native"] if request["keep_going"] else ["--maxfail=1", "--tb=native"]
+            )
             sys.argv = ["pytest", *arguments]
             code = pytest.main(arguments, plugins=[hooks])
             say("end", exit_code=int(code))
