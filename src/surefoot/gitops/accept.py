@@ -123,11 +123,9 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
 def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
     """The commit that the run's branch is at, when it is checked out here and nothing is under way."""
     here = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1)).line
-    others = [
-        p for p, b in admin.checkouts(git).items() if b == known.branch and p != repository.root
-    ]
-    if others:
-        raise AcceptError(f"{known.branch} is checked out at {str(others[0])!r}; accept there")
+    for other in admin.checkouts(git, repository.common_dir):
+        if other.branch == known.branch and other.git_dir != repository.git_dir:
+            raise AcceptError(f"{known.branch} is checked out at {str(other.path)!r}; accept there")
     if here != known.branch:
         raise AcceptError(
             f"the run started from {known.branch}, and {here or 'a detached HEAD'} is checked out; "

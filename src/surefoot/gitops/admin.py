@@ -34,17 +34,31 @@ def entries(common_dir: Path) -> dict[Path, Path]:
     return found
 
 
-def checkouts(git: Git) -> dict[Path, str]:
-    """The branch (full name) that each worktree has checked out; those with a detached HEAD are left out."""
-    found: dict[Path, str] = {}
-    path = Path()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """A worktree with a branch checked out, the user's main one included."""
+
+    path: Path
+    git_dir: Path
+    branch: str
+    """Full name."""
+
+
+def checkouts(git: Git, common_dir: Path) -> tuple[Checkout, ...]:
+    """Every worktree of the repository that has a branch checked out."""
+    git_dirs = {folder: entry for entry, folder in entries(common_dir).items()}
+    found: list[Checkout] = []
+    path, git_dir = Path(), common_dir
+    first = True  # git lists the main one first, and may not know its folder
     for field in git.run("worktree", "list", "--porcelain", "-z").fields:
         kind, _, value = field.partition(" ")
         if kind == "worktree":
             path = Path(value)
+            git_dir = common_dir if first else git_dirs.get(path, path)
+            first = False
         elif kind == "branch":
-            found[path] = value
-    return found
+            found.append(Checkout(path=path, git_dir=git_dir, branch=value))
+    return tuple(found)
 
 
 def make(git: Git, common_dir: Path, path: Path, *commit: str) -> Worktree:

@@ -57,7 +57,7 @@ def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
     place = Home(root=home.resolve())
     with _leases(repository, run_id, place):
         git = repository.git()
-        _refuse_checked_out(git, run_id, place)
+        _refuse_checked_out(repository, git, run_id, place)
         refs.unlock(repository.common_dir, run_id)
         worktree = _drop_files(repository, run_id, place)
         found = refs.refs_of(git, run_id)
@@ -138,10 +138,10 @@ def _leases(
             own.discard()
 
 
-def _refuse_checked_out(git: Git, run_id: RunId, place: Home) -> None:
+def _refuse_checked_out(repository: Repository, git: Git, run_id: RunId, place: Home) -> None:
     branch = refs.branch_of(run_id)
-    for folder, found in admin.checkouts(git).items():
-        if found == branch and folder != place.worktree(run_id):
+    for found in admin.checkouts(git, repository.common_dir):
+        if found.branch == branch and found.path != place.worktree(run_id):
             raise RepositoryError(
-                f"branch {branch!r} is checked out at {str(folder)!r}; switch to another branch there first"
+                f"branch {branch!r} is checked out at {str(found.path)!r}; switch to another branch there first"
             )

@@ -55,7 +55,12 @@ _FIXED: Final[Mapping[str, str]] = {
     "GIT_COMMITTER_NAME": "Surefoot",
     "GIT_COMMITTER_EMAIL": "surefoot@localhost",
 }
-_MACHINE: Final = ("No space left on device", "Read-only file system", "Disk quota exceeded")
+_MACHINE: Final = (
+    "No space left on device",
+    "Read-only file system",
+    "Disk quota exceeded",
+    "insufficient permission for adding an object",
+)
 
 _FILTER: Final = re.compile(r"(?:external|clean|smudge) filter .* failed")
 

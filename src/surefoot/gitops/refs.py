@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from surefoot.errors import UsageError
+from surefoot.errors import RepositoryError, UsageError
 from surefoot.gitops.files import mended
 from surefoot.gitops.git import Git, decode, encode, uninterrupted
 from surefoot.values import CommitId, RunId
@@ -117,6 +117,20 @@ def load(git: Git, run_id: RunId) -> RunRefs | None:
         turns=turns,
         accepted=None if accepted is None else CommitId(accepted),
     )
+
+
+def refuse_in_the_way(git: Git) -> None:
+    """Refuse a ref of the user where ours need a folder.
+
+    Raises:
+        RepositoryError: There is one.
+    """
+    places = [prefix.removesuffix("/") for prefix in (BRANCHES, KEPT)]
+    for place in places:
+        if place in all_refs(git, place):
+            raise RepositoryError(
+                f"{place!r} is in the way of the branches of runs; rename it, e.g. `git branch -m surefoot my-surefoot`"
+            )
 
 
 def create(git: Git, run_id: RunId, base: CommitId, branch: str) -> RunRefs:

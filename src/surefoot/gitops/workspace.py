@@ -277,6 +277,7 @@ def open_workspace(
 
     Raises:
         UsageError: The run exists, `home` lies in the checkout, or a carried path cannot be carried.
+        RepositoryError: The user has a branch in the place of ours.
         EnvironmentBrokenError: A filter does not run, or there is no space.
     """
     place = _home(repository, home)
@@ -284,6 +285,7 @@ def open_workspace(
     with contextlib.ExitStack() as undo:
         undo.callback(lease.release)
         git = repository.git().bound(holds=(lease,))
+        refs.refuse_in_the_way(git)
         refs.unlock(repository.common_dir, run_id)
         if refs.refs_of(git, run_id):
             raise UsageError(f"run {run_id} exists already; resume it, or give another id")

@@ -119,12 +119,17 @@ def test_a_folder_that_vanished_is_named(tmp_path: Path) -> None:
         Git(tmp_path / "gone", {"PATH": os.environ["PATH"]}).run("version")
 
 
-def test_a_full_disk_says_so(tmp_path: Path) -> None:
-    """Git's complaint about space becomes a fault of the machine, with the mend."""
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "error: file write error: No space left on device",
+        "error: insufficient permission for adding an object to repository database .git/objects",
+    ],
+)
+def test_a_disk_that_cannot_be_written_says_so(tmp_path: Path, complaint: str) -> None:
+    """Git's complaint becomes a fault of the machine, with the mend."""
     git = tmp_path / "git"
-    git.write_text(
-        "#!/bin/sh\necho 'error: file write error: No space left on device' >&2; exit 128\n"
-    )
+    git.write_text(f"#!/bin/sh\necho '{complaint}' >&2; exit 128\n")
     git.chmod(0o755)
     with pytest.raises(EnvironmentBrokenError, match="free space"):
         Git(tmp_path, {"PATH": str(tmp_path)}).run("add", "-A")

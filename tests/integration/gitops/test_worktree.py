@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import EnvironmentBrokenError, GitError, UsageError
+from surefoot.errors import EnvironmentBrokenError, GitError, RepositoryError, UsageError
 from surefoot.gitops import (
     Repository,
+    accept,
     manifest,
     open_workspace,
     quick_manifest,
@@ -170,6 +171,24 @@ def with_nested_repository(user: ScratchRepository) -> ScratchRepository:
     return user
 
 
+def separate_git_folder(user: ScratchRepository) -> ScratchRepository:
+    user.git("init", "-q", "--separate-git-dir", "../elsewhere.git")
+    return user
+
+
+def a_submodule_itself(user: ScratchRepository) -> ScratchRepository:
+    outer = ScratchRepository.create(user.folder / "outer", user.env["PATH"])
+    outer.git("submodule", "add", "-q", str(user.root), "inner")
+    outer.commit({})
+    return user.at(outer.root / "inner")
+
+
+def bare_with_worktrees(user: ScratchRepository) -> ScratchRepository:
+    user.git("clone", "-q", "--bare", ".", "../bare.git")
+    user.at(user.folder / "bare.git").git("worktree", "add", "-q", "../work", "main")
+    return user.at(user.folder / "work")
+
+
 KINDS: list[Callable[[ScratchRepository], ScratchRepository]] = [
     plain,
     dirty,
@@ -183,6 +202,9 @@ KINDS: list[Callable[[ScratchRepository], ScratchRepository]] = [
     converted,
     with_submodule,
     with_nested_repository,
+    separate_git_folder,
+    a_submodule_itself,
+    bare_with_worktrees,
 ]
 
 
@@ -206,6 +228,29 @@ def test_a_run_leaves_the_users_checkout_as_it_was(
     assert manifest(repository, home=user.home) == before
     assert "surefoot" not in user.git("for-each-ref")
     assert not (user.folder / "hooks-ran").exists()
+
+
+@pytest.mark.parametrize(
+    "kind", [linked, separate_git_folder, a_submodule_itself, bare_with_worktrees]
+)
+def test_work_is_accepted_in_every_layout_of_a_checkout(
+    user: ScratchRepository, kind: Callable[[ScratchRepository], ScratchRepository]
+) -> None:
+    """Where the git folder lies does not matter: the branch moves, and the files with it."""
+    user = kind(user)
+    turn(user, {"src/app.py": "def add(a, b):\n    return a + b\n"})
+    done = accept(found(user), RUN, home=user.home, message="fix", verify=lambda *_: "not asked")
+    assert user.git("rev-parse", "HEAD") == done.commit
+    assert user.git("status", "--porcelain") == ""
+    assert "a + b" in (user.root / "src" / "app.py").read_text()
+
+
+def test_a_branch_in_the_place_of_ours_is_refused_with_the_mend(user: ScratchRepository) -> None:
+    """Git cannot have a branch `surefoot` beside `surefoot/run-1`."""
+    user.git("branch", "surefoot")
+    with pytest.raises(RepositoryError, match="git branch -m"):
+        open_workspace(found(user), RUN, home=user.home)
+    assert not (user.home / RUN).exists()
 
 
 def test_both_fingerprints_notice_what_they_promise(user: ScratchRepository) -> None:
