@@ -3,8 +3,8 @@
 from surefoot.findings.auditors import default_auditors, run_audit
 from surefoot.findings.baseline import BASELINE_NAME, read_baseline, write_baseline
 from surefoot.findings.cluster import Cluster, clusters
-from surefoot.findings.gaming import gaming
-from surefoot.findings.process import Toolchain
+from surefoot.findings.gaming import GamingReviewer, gaming
+from surefoot.findings.process import AUDIT_LIMITS, Toolchain
 from surefoot.findings.sarif import SarifError, sarif_to_findings
 from surefoot.findings.sarif_write import write_sarif
 from surefoot.findings.severity import TABLE_VERSION
@@ -13,10 +13,12 @@ from surefoot.findings.tools.command import CommandAuditor
 from surefoot.findings.tools.suite import TestsAuditor
 
 __all__ = [
+    "AUDIT_LIMITS",
     "BASELINE_NAME",
     "TABLE_VERSION",
     "Cluster",
     "CommandAuditor",
+    "GamingReviewer",
     "SarifError",
     "TestsAuditor",
     "Toolchain",

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from surefoot.findings import gaming
-from surefoot.values import Finding, Severity
+from surefoot.findings import GamingReviewer, gaming
+from surefoot.kernel.ports import ReviewInput
+from surefoot.values import Diff, Finding, Issue, Mode, Review, Severity, TreeId
 
 TEST = "tests/test_a.py"
 BASE_TEST = '''
@@ -331,3 +332,39 @@ def test_not_text() -> None:
     """A snapshot that is not text has changed when it is in the change."""
     findings = gaming({"tests/a.png": (None, None)}, test_paths={"tests/a.png"})
     assert [f.rule for f in findings] == ["test-data-changed"]
+
+
+def reviewed(before: str | None, after: str | None, path: str, *flags: str) -> Review:
+    diff = Diff(before=TreeId("0" * 40), after=TreeId("1" * 40), files=(), patch="")
+    return GamingReviewer().review(
+        ReviewInput(
+            issue=Issue(source="text"),
+            diff=diff,
+            contents={path: (before, after)},
+            evidence=(),
+            mode=Mode.AUTO_SOLVE_FULL,
+            risk_flags=frozenset(flags),
+            test_paths=frozenset({path} & {TEST}),
+            control_paths=frozenset(),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path", "flag"),
+    [
+        ("x = 1\n", "x = 1  # noqa\n", "a.py", "allow_suppressions"),
+        (BASE_TEST, edit("== 4", "== 5"), TEST, "allow_test_changes"),
+        (PYPROJECT, edit("= 90", "= 1", PYPROJECT), "pyproject.toml", "allow_ci_changes"),
+    ],
+)
+def test_the_reviewer_vetoes(before: str, after: str, path: str, flag: str) -> None:
+    """A bought audit is vetoed with the flag's name; with the flag, and only with it, it is a waiver."""
+    veto = reviewed(before, after, path)
+    assert (veto.verdict, veto.action) == ("FAIL", "BLOCK")
+    assert flag in veto.reason
+    others = {"allow_suppressions", "allow_test_changes", "allow_ci_changes"} - {flag}
+    assert reviewed(before, after, path, *others).action == "BLOCK"
+    waiver = reviewed(before, after, path, flag)
+    assert (waiver.verdict, waiver.action, len(waiver.findings)) == ("WAIVER", "PROCEED", 1)
+    assert reviewed(before, before, path).verdict == "PASS"

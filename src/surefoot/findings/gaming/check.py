@@ -1,6 +1,7 @@
 """Whether a change bought its clean audit instead of earning it (SPEC B14)."""
 
 from collections.abc import Collection
+from typing import Final
 
 from surefoot.findings.gaming.configuration import edited_gates, is_gate_file
 from surefoot.findings.gaming.suppressions import added_suppressions
@@ -10,13 +11,13 @@ from surefoot.findings.gaming.told import Contents, Told
 from surefoot.findings.raw import Raw, findings_of
 from surefoot.values import Finding
 
-_MENDS = {
+_MENDS: Final = {
     "added-suppression": "mend what it hides, or allow it with the flag allow_suppressions",
     "lowered-threshold": "keep the threshold, or allow the change with the flag allow_ci_changes",
     "gate-configuration-changed": "leave it, or allow the change with the flag allow_ci_changes",
     "grown-baseline": "mend the finding, or accept it by hand in a commit of its own",
 }
-_MEND = "keep the test as it was, or allow the change with the flag allow_test_changes"
+_MEND: Final = "keep the test as it was, or allow the change with the flag allow_test_changes"
 
 
 def gaming(

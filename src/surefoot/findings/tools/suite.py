@@ -42,11 +42,11 @@ class TestsAuditor:
 def result_of(report: TestReport, root: Path) -> AuditorResult:
     """A test report, wherever it came from, as an auditor's result."""
     if report.state is not ReportState.COMPLETE:
-        named = ", ".join(report.failing[:3])
+        why = report.reason or ", ".join(report.failing[:3])
         return AuditorResult(
             tool="tests",
             state=_STATES.get(report.state, AuditorState.BROKEN),
-            message=f"the test run is not complete: {report.state}{f' ({named})' if named else ''}",
+            message=f"the test run is {report.state}{f': {why}' if why else ''}",
             wall_s=report.wall_s,
         )
     bad = (TestOutcome.FAILED, TestOutcome.ERROR)
