@@ -256,7 +256,8 @@ _DETECTORS: Final = (
     _named(
         "url-password",
         "://",
-        r"://[^\s/:@\"'<>\\]{0,80}+:(?P<secret>[^\s/@\"'<>\\\[\]]{1,200}+)@",
+        r"://[^\s/:@\"'<>\\]{0,80}+:(?P<secret>[^\s/@\"'<>\\\[\]]{1,200}+)@"
+        r"(?!(?:[A-Za-z0-9-]{1,63}\.){0,4}example\.(?:com|net|org))",
         _is_password,
     ),
     _named(
