@@ -6,6 +6,7 @@ The syntax tree counts UTF-8 bytes within lines; everything here counts characte
 import ast
 import io
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -86,9 +87,8 @@ class Source:
 
 def parse(path: str, text: str) -> Source | None:
     """A parsed file, or None when it is not valid Python for this interpreter."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(text)
+    if tree is None:
         return None
     starts = [0]
     for line in io.StringIO(text, newline=""):
@@ -96,6 +96,26 @@ def parse(path: str, text: str) -> Source | None:
     if len(starts) == 1:
         starts.append(0)
     return Source(path=path, text=text, tree=tree, starts=tuple(starts))
+
+
+def tree_of(text: str) -> ast.Module | None:
+    """The syntax tree of a text, or None; what the compiler would warn of is not said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def expression_of(text: str) -> ast.expr | None:
+    """The syntax tree of one expression, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
 
 def apply(text: str, edits: Sequence[TextEdit]) -> str:
@@ -214,9 +234,8 @@ def docstring_node(node: ast.AST) -> ast.Constant | None:
 
 def shape(text: str) -> str:
     """What two texts have in common that differ in layout, comments and docstrings only; empty when invalid."""
-    try:
-        tree = ast.parse(textwrap.dedent(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(textwrap.dedent(text))
+    if tree is None:
         return ""
     for node in ast.walk(tree):
         if isinstance(node, FunctionNode | ast.ClassDef) and docstring_node(node) is not None:

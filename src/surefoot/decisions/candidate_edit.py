@@ -1,0 +1,236 @@
+"""CandidateEdit: a new text for one function, asked of the model in one of several views (SPEC B7, E1).
+
+The prompt is a fixed template per view: what all views of one bug share comes first, so that a prompt cache keeps it,
+and the view's own request comes last. The answer is started for the model (`prefill`) with the part of the function
+that is not in question, which saves the tokens of a copied signature and docstring. Nothing is ever cut off to fit: a
+question that does not fit into the model's context is not asked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from surefoot.codec import encode
+from surefoot.decisions.code_reply import ReadCode, read_code, read_lines
+from surefoot.events import Decided
+from surefoot.kernel.ports import Asker, Notebook
+from surefoot.values import Message, ModelAnswer, ModelFailure, ModelRequest
+
+POLICY_BUNDLE: Final = "candidate_edit/1"
+PURPOSE: Final = "candidate_edit"
+MASK: Final = "____"
+_SYSTEM: Final = "You are an expert Python programmer who repairs functions."
+_EXPLAIN_TOKENS: Final = 180
+_SPARE_TOKENS: Final = 48
+
+
+class EditView(StrEnum):
+    """How the bug is shown and what is asked for."""
+
+    WHOLE = "whole"
+    """The broken function; the whole function back."""
+    EXPLAIN = "explain"
+    """The broken function; first what is wrong, then the whole function."""
+    MASKED = "masked"
+    """The function with some lines left out; these lines back."""
+    REWRITE = "rewrite"
+    """Signature, docstring and examples only; the function back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditQuestion:
+    """What the model is shown. All text from the repository and the issue is data."""
+
+    view: EditView
+    name: str
+    """Last name of the function."""
+    code: str
+    """Its present text without indentation."""
+    head: str
+    """Decorators, signature and docstring, as `code` begins."""
+    body_tokens: int
+    """Length of the longest answer that makes sense, in tokens, about."""
+    context: str = ""
+    """Signatures of what it calls, its class, constants."""
+    issue: str = ""
+    failure: str = ""
+    """The failing check with the values that it saw."""
+    lines: tuple[int, int] | None = None
+    """First and last masked line within `code`, 1-based (view `masked`)."""
+    attempt: str = ""
+    """An earlier answer that failed."""
+    attempt_failure: str = ""
+    """How it failed."""
+    temperature: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditProposal:
+    """What the model gave for one question."""
+
+    code: str | None
+    """New text of the unit; None when there is none, and then `problem` says why."""
+    imports: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    mean_logprob: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditRound:
+    """The answers of one batch."""
+
+    proposals: tuple[EditProposal, ...]
+    """In order of the questions; fewer when the budget did not hold them all."""
+    failure: ModelFailure | None = None
+    """The first call that failed, when no call gave an answer."""
+    exhausted: bool = False
+    """The budget refused at least one question."""
+
+
+def propose_edits(questions: Sequence[EditQuestion], asker: Asker, notebook: Notebook) -> EditRound:
+    """Ask a batch of questions; each usable answer is recorded as a decision."""
+    requests = [request_of(q) for q in questions]
+    fits = [asker.count_tokens(r.messages) + r.max_tokens <= asker.context_tokens for r in requests]
+    sent = [r for r, fit in zip(requests, fits, strict=True) if fit]
+    answers = iter(asker.ask(sent) if sent else ())
+    proposals: list[EditProposal] = []
+    failures: list[ModelFailure] = []
+    exhausted = False
+    for question, fit in zip(questions, fits, strict=True):
+        if not fit:
+            proposals.append(EditProposal(code=None, problem="the question is too long to ask"))
+            continue
+        answer = next(answers, None)
+        if answer is None:
+            exhausted = True
+            break
+        if isinstance(answer, ModelFailure):
+            failures.append(answer)
+        proposals.append(_proposal(question, answer, notebook))
+    answered = any(p.problem == "" or p.code is not None for p in proposals)
+    failure = failures[0] if failures and not answered else None
+    return EditRound(proposals=tuple(proposals), failure=failure, exhausted=exhausted)
+
+
+def _proposal(question: EditQuestion, answer: ModelAnswer, notebook: Notebook) -> EditProposal:
+    if isinstance(answer, ModelFailure):
+        return EditProposal(code=None, problem=f"{answer.fault.value}: {answer.message}")
+    read = read_answer(question, answer.text)
+    proposal = EditProposal(
+        code=read.code,
+        imports=read.imports,
+        helpers=read.helpers,
+        mean_logprob=answer.mean_logprob,
+        problem=read.problem,
+    )
+    notebook.record(
+        Decided(
+            decision=PURPOSE,
+            inputs=notebook.put(encode(question)),
+            output=notebook.put(encode(proposal)),
+            decided_by="model",
+            policy_bundle=POLICY_BUNDLE,
+            usage=answer.usage,
+        )
+    )
+    return proposal
+
+
+def read_answer(question: EditQuestion, text: str) -> ReadCode:
+    """The code in an answer to a question."""
+    if question.view is EditView.MASKED and question.lines is not None:
+        filled = _filled(question, text)
+        if filled is not None:
+            return read_code(filled, name=question.name, original=question.code)
+    return read_code(text, name=question.name, original=question.code)
+
+
+def _filled(question: EditQuestion, text: str) -> str | None:
+    """The function with the masked lines replaced by the answer's; None when it gave the whole function."""
+    body = read_lines(text)
+    if body is None or question.lines is None or f"def {question.name}" in body:
+        return None
+    first, last = question.lines
+    rows = question.code.split("\n")
+    masked = rows[first - 1]
+    indent = masked[: len(masked) - len(masked.lstrip())]
+    fill = [indent + r if r.strip() else r for r in body.split("\n")]
+    return "```python\n" + "\n".join([*rows[: first - 1], *fill, *rows[last:]]) + "\n```"
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+
+def request_of(question: EditQuestion) -> ModelRequest:
+    """The request of a question; the same question gives the same bytes."""
+    prefill, stop, tokens = _answer_form(question)
+    return ModelRequest(
+        purpose=PURPOSE,
+        messages=(
+            Message(role="system", content=_SYSTEM),
+            Message(role="user", content=_prompt(question)),
+        ),
+        max_tokens=tokens,
+        temperature=question.temperature,
+        seed=question.seed,
+        stop=stop,
+        prefill=prefill,
+    )
+
+
+def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
+    """How the answer begins, where it ends, and how long it may be."""
+    match question.view:
+        case EditView.EXPLAIN:
+            return "", (), question.body_tokens + _EXPLAIN_TOKENS + _SPARE_TOKENS
+        case EditView.MASKED:
+            return "```python\n", ("```",), _SPARE_TOKENS + _SPARE_TOKENS
+        case EditView.WHOLE | EditView.REWRITE:
+            opened = f"```python\n{question.head}\n"
+            return opened, ("```",), question.body_tokens + _SPARE_TOKENS
+
+
+def _prompt(question: EditQuestion) -> str:
+    parts = [_section("Bug report", question.issue), _code("Other code", question.context)]
+    if question.view is EditView.REWRITE:
+        parts.append(_code(f"Function `{question.name}`", question.head))
+    elif question.view is EditView.MASKED:
+        parts.append(_code(f"Function `{question.name}`", _masked(question)))
+    else:
+        parts.append(_code(f"Function `{question.name}`, which has a bug", question.code))
+    parts.append(_section("Failing check", question.failure))
+    if question.attempt:
+        parts.append(_code("This answer was wrong", question.attempt))
+        parts.append(_section("It fails", question.attempt_failure))
+    parts.append(_REQUESTS[question.view].format(name=question.name, mask=MASK))
+    return "\n\n".join(p for p in parts if p)
+
+
+_REQUESTS: Final = {
+    EditView.WHOLE: "Reply with the corrected function `{name}` in one ```python block.",
+    EditView.EXPLAIN: (
+        "First say in two sentences what `{name}` does wrong in the failing check and how to correct it. "
+        "Then give the whole corrected function `{name}`, without its docstring, in one ```python block."
+    ),
+    EditView.MASKED: "Reply with only the code that belongs in place of `{mask}`, in one ```python block.",
+    EditView.REWRITE: "Write the function `{name}` correctly, in one ```python block.",
+}
+
+
+def _section(title: str, text: str) -> str:
+    return f"{title}:\n{text.strip()}" if text.strip() else ""
+
+
+def _code(title: str, text: str) -> str:
+    return f"{title}:\n```python\n{text.strip(chr(10))}\n```" if text.strip() else ""
+
+
+def _masked(question: EditQuestion) -> str:
+    first, last = question.lines or (1, 1)
+    rows = question.code.split("\n")
+    masked = rows[first - 1]
+    indent = masked[: len(masked) - len(masked.lstrip())]
+    return "\n".join([*rows[: first - 1], indent + MASK, *rows[last:]])

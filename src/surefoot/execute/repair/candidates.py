@@ -1,0 +1,126 @@
+"""Candidates out of mutations and proposals, and the marks by which the same idea is known again."""
+
+import ast
+import difflib
+from collections.abc import Sequence
+from typing import Final
+
+from surefoot.codec import digest_of
+from surefoot.execute.repair.graft import graft, splice
+from surefoot.execute.repair.mutate import Mutation
+from surefoot.execute.source import CodeUnit, Source, apply, parse, shape, unit_nodes
+from surefoot.values import Candidate, Digest, FileEdit
+
+_PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
+
+
+def from_mutations(source: Source, mutations: Sequence[Mutation]) -> Candidate:
+    """A candidate of one mutation, or of several that do not overlap."""
+    text = apply(source.text, [edit for m in mutations for edit in m.edits])
+    operators = "+".join(m.operator for m in mutations)
+    prior = 1.0
+    for mutation in mutations:
+        prior *= mutation.weight
+    note = "; ".join(f"line {m.line}: {m.note}" for m in mutations)
+    return _candidate(source.path, text, f"ast:{operators}", note, prior)
+
+
+def from_code(
+    source: Source,
+    unit: CodeUnit,
+    code: str,
+    *,
+    imports: Sequence[str] = (),
+    helpers: Sequence[str] = (),
+    generator: str,
+    prior: float,
+) -> Candidate | None:
+    """A candidate of a unit's new text; None when the file would not parse or would be what it is."""
+    grafted = graft(unit, code)
+    text = splice(source, unit, grafted, imports, helpers)
+    if text == source.text or parse(source.path, text) is None:
+        return None
+    return _candidate(source.path, text, generator, f"`{unit.qualname}` in {source.path}", prior)
+
+
+def with_edits(candidate: Candidate, extra: Sequence[FileEdit]) -> Candidate:
+    """The candidate with more files, e.g. a new test."""
+    edits = (*candidate.edits, *extra)
+    return Candidate(
+        candidate_id=digest_of(edits),
+        generator=candidate.generator,
+        edits=edits,
+        description=candidate.description,
+        prior=candidate.prior,
+    )
+
+
+def _candidate(path: str, text: str, generator: str, note: str, prior: float) -> Candidate:
+    edits = (FileEdit(path=path, text=text),)
+    identity: Digest = digest_of(edits)
+    return Candidate(
+        candidate_id=identity, generator=generator, edits=edits, description=note, prior=prior
+    )
+
+
+def mark(candidate: Candidate) -> str:
+    """What candidates have in common that differ in layout only."""
+    return "\0".join(f"{e.path}\0{shape(e.text or '')}" for e in candidate.edits)
+
+
+def changed_lines(before: str, after: str) -> int:
+    """Lines added and removed, the larger of both sides of each change."""
+    matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return sum(max(j - i, m - k) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal")
+
+
+def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | None:
+    """How a change answers single test inputs by name, or None.
+
+    `told` are the literals that the tests give and expect, as `repr`. A comparison with one of them, or one of them
+    returned, that the file did not have before and that is none of the everyday constants, is made for the test.
+    """
+    plain = {repr(p) for p in _PLAIN}
+    known = {repr(v) for v in _constants(before.tree)}
+    for node in ast.walk(after.tree):
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Compare) and any(
+            isinstance(op, ast.Eq | ast.In) for op in node.ops
+        ):
+            values = [node.left, *node.comparators]
+        elif isinstance(node, ast.Return) and node.value is not None:
+            values = [node.value]
+        for value in values:
+            text = _literal(value)
+            if text is not None and text in told and text not in plain and text not in known:
+                return f"line {value.lineno} answers a test's own value {text[:60]}"
+    return None
+
+
+def _constants(tree: ast.AST) -> list[object]:
+    found: list[object] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Name | ast.Attribute):
+            try:
+                found.append(ast.literal_eval(node))
+            except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+                continue
+    return found
+
+
+def _literal(node: ast.expr) -> str | None:
+    try:
+        value: object = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return None if value in ([], {}, ()) else repr(value)
+
+
+def told_literals(tests: Sequence[Source], names: frozenset[str]) -> frozenset[str]:
+    """All literals in the tests of some names, as `repr`."""
+    found: set[str] = set()
+    for source in tests:
+        for unit, node in unit_nodes(source):
+            if unit.name in names:
+                found.update(repr(v) for v in _constants(node))
+    return frozenset(found)

@@ -1,0 +1,259 @@
+"""Calls and expected values that a text, a docstring or a test shows of a function. Pure; nothing is run."""
+
+import ast
+import doctest
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from surefoot.execute.source import Source, expression_of
+
+_AFTER: Final = re.compile(
+    r"\s*(?:#\s*)?(?:==>|=>|-->|->|➞|→|⇒|==|=(?!=)|:|"
+    r"(?:should|must|would|will)\s+(?:return|be|give|equal|yield)|"
+    r"(?:is\s+)?expected\s+to\s+(?:return|be|give)|returns?|gives?|yields?|equals|is)"
+    r"(?:\s*(?:returns?|gives?))?\s*:?\s*"
+)
+_EXPECTED: Final = re.compile(
+    r"(?:expected(?:\s+(?:result|value|output|answer))?(?:\s*(?:is|was|to be|:|=))?|"
+    r"should\s+(?:be|return|give|have been|equal)|instead\s+of\s+(?:the\s+)?correct|"
+    r"correct(?:\s+(?:result|value|answer))?\s+(?:is|would be))\s*:?\s*",
+    re.IGNORECASE,
+)
+_GOT: Final = re.compile(
+    r"^\s*(?:#\s*)?(?:returns?|gives?|yields?|is|prints?|gave|got|->|=>)\b.*\b(?:but|instead|expected|should|wrong)",
+    re.IGNORECASE,
+)
+_LITERAL_START: Final = re.compile(r"[\[({'\"\d\-+.]|True\b|False\b|None\b|set\(|[rbu]['\"]")
+_REACH: Final = 400
+"""Characters after a call within which an issue names the expected value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One call with literal arguments, and what it should give."""
+
+    call: str
+    """Source, e.g. `add(1, 2)`."""
+    expected: str | None
+    """A literal; None when the text does not say."""
+    origin: str
+    """`docstring`, `issue` or `test`."""
+
+
+def from_docstring(text: str, name: str) -> tuple[Example, ...]:
+    """Doctests and `f(x) -> y` lines of a docstring."""
+    found = [*_doctests(text, name, "docstring"), *_arrows(text, name, "docstring")]
+    return _unique(found)
+
+
+def from_issue(text: str, name: str) -> tuple[Example, ...]:
+    """Doctests, arrows, and calls followed by `Expected: y` in an issue; a wrong value that it reports is no example."""
+    doctests = (
+        () if _GOT.search(text) or _EXPECTED.search(text) else tuple(_doctests(text, name, "issue"))
+    )
+    return _unique([*_told(text, name), *doctests, *_issue_arrows(text, name)])
+
+
+def from_tests(sources: Iterable[Source], name: str) -> tuple[Example, ...]:
+    """Calls with literal arguments in tests, with the value that they are compared with where it is a literal."""
+    found: list[Example] = []
+    for source in sources:
+        for node in ast.walk(source.tree):
+            match node:
+                case ast.Compare(left=ast.Call() as call, ops=[ast.Eq()], comparators=[right]):
+                    found.extend(_of_call(call, name, right))
+                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Call() as call]):
+                    found.extend(_of_call(call, name, left))
+                case ast.Call():
+                    found.extend(_of_call(node, name, None))
+                case _:
+                    pass
+    return _unique(found)
+
+
+def arguments_of(call: str) -> tuple[object, ...] | None:
+    """The values of a call's positional arguments when all are literals and there are no keywords."""
+    node = expression_of(call)
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    try:
+        return tuple(literal(a) for a in node.args)
+    except ValueError:
+        return None
+
+
+def literal(node: ast.expr) -> object:
+    """The value of a literal; `ValueError` for anything else."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "set"
+        and not node.args
+    ):
+        return set()
+    try:
+        value: object = ast.literal_eval(node)
+    except (TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(str(error)) from error
+    return value
+
+
+def is_literal(text: str) -> bool:
+    """Whether a text is one Python literal."""
+    node = expression_of(text)
+    if node is None:
+        return False
+    try:
+        literal(node)
+    except ValueError:
+        return False
+    return True
+
+
+def _unique(found: Iterable[Example]) -> tuple[Example, ...]:
+    """One example a call; one that knows its value before one that does not."""
+    best: dict[str, Example] = {}
+    for example in found:
+        known = best.get(example.call)
+        if known is None or (known.expected is None and example.expected is not None):
+            best[example.call] = example
+    return tuple(best.values())
+
+
+def _of_call(call: ast.Call, name: str, expected: ast.expr | None) -> Iterator[Example]:
+    func = call.func
+    last = (
+        func.id
+        if isinstance(func, ast.Name)
+        else func.attr
+        if isinstance(func, ast.Attribute)
+        else ""
+    )
+    if last != name or call.keywords:
+        return
+    try:
+        for arg in call.args:
+            literal(arg)
+    except ValueError:
+        return
+    value = None
+    if expected is not None and is_literal(ast.unparse(expected)):
+        value = ast.unparse(expected)
+    text = f"{name}({', '.join(ast.unparse(a) for a in call.args)})"
+    yield Example(call=text, expected=value, origin="test")
+
+
+def _doctests(text: str, name: str, origin: str) -> Iterator[Example]:
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return
+    for example in examples:
+        call = example.source.strip()
+        if arguments_of(call) is None or not _calls(call, name):
+            continue
+        want = example.want.strip()
+        yield Example(call=call, expected=want if is_literal(want) else None, origin=origin)
+
+
+def _calls(call: str, name: str) -> bool:
+    return re.match(rf"{re.escape(name)}\s*\(", call) is not None
+
+
+def _arrows(text: str, name: str, origin: str) -> Iterator[Example]:
+    """`f(x) -> y` in its many spellings; the value stands on the same line, or alone on the next."""
+    for call, end in _calls_in(text, name):
+        rest = text[end:]
+        after = _AFTER.match(rest)
+        if after is None:
+            continue
+        value = _literal_prefix(rest[after.end() :].partition("\n")[0])
+        if value is not None:
+            yield Example(call=call, expected=value, origin=origin)
+
+
+def _issue_arrows(text: str, name: str) -> Iterator[Example]:
+    for example in _arrows(text, name, "issue"):
+        place = text.find(example.call)
+        rest = text[place + len(example.call) :][:_REACH]
+        if not _GOT.match(rest) and _EXPECTED.search(rest.partition("\n\n\n")[0]) is None:
+            yield example
+
+
+def _told(text: str, name: str) -> Iterator[Example]:
+    """A call, then somewhere near `expected y`."""
+    calls = list(_calls_in(text, name))
+    for index, (call, end) in enumerate(calls):
+        limit = (
+            calls[index + 1][1] - len(calls[index + 1][0]) if index + 1 < len(calls) else len(text)
+        )
+        reach = text[end : min(end + _REACH, limit)]
+        told = _EXPECTED.search(reach)
+        if told is None:
+            continue
+        value = _literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
+        claim = _claim(reach[told.end() :], name)
+        if value is not None:
+            yield Example(call=call, expected=value, origin="issue")
+        elif claim is not None:
+            yield Example(call=claim[0], expected=claim[1], origin="issue")
+
+
+def _claim(text: str, name: str) -> tuple[str, str] | None:
+    """`f(x) == y` given as the expectation itself."""
+    for call, end in _calls_in(text[:_REACH], name):
+        match = re.match(r"\s*==\s*", text[end:])
+        if match is not None:
+            value = _literal_prefix(text[end + match.end() :].partition("\n")[0])
+            if value is not None:
+                return call, value
+    return None
+
+
+def _calls_in(text: str, name: str) -> Iterator[tuple[str, int]]:
+    """Calls of `name` with literal arguments, each with the offset behind it."""
+    for found in re.finditer(rf"(?<![\w.]){re.escape(name)}\s*\(", text):
+        end = _closing(text, found.end() - 1)
+        if end is None:
+            continue
+        call = " ".join(text[found.start() : end].split())
+        if arguments_of(call) is not None:
+            yield call, end
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Offset behind the parenthesis that closes the one at `start`; strings are looked over."""
+    depth, quote, here = 0, "", start
+    while here < min(len(text), start + 2_000):
+        char = text[here]
+        if quote:
+            if char == "\\":
+                here += 1
+            elif char == quote:
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+            if depth == 0:
+                return here + 1
+        here += 1
+    return None
+
+
+def _literal_prefix(text: str) -> str | None:
+    """The longest literal that a line begins with."""
+    text = text.strip().strip("`").strip()
+    if _LITERAL_START.match(text) is None:
+        return None
+    ends = [len(text), *(m.start() for m in re.finditer(r"[\s.,;`#)]", text))]
+    for end in sorted(set(ends), reverse=True)[:60]:
+        piece = text[:end].strip()
+        if piece and is_literal(piece) and not piece.endswith(","):
+            # A number at the end of a sentence: its full stop is none of its digits.
+            return piece.removesuffix(".") if piece[0] in "-+.0123456789" else piece
+    return None

@@ -1,0 +1,275 @@
+"""The executor strategy `repair`: one turn is one round of reproduce, localise, search, select."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from surefoot.events import FactLearned
+from surefoot.execute.repair.candidates import with_edits
+from surefoot.execute.repair.evidence import Evidence, probe_for
+from surefoot.execute.repair.ground import Files, Ports, read_files, suspects_of, trace, wider_tests
+from surefoot.execute.repair.hunt import Case, Hunt
+from surefoot.execute.repair.limits import RepairLimits
+from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.probe import Probe
+from surefoot.execute.repair.reproduce import reproduce, write
+from surefoot.execute.repair.select import Choice, Passing
+from surefoot.execute.repair.trials import CHOSEN, Trials, Tried
+from surefoot.execute.source import parse
+from surefoot.kernel.ports import (
+    Asker,
+    Notebook,
+    Suite,
+    TrialWorker,
+    TurnInput,
+    TurnOutput,
+    Workspace,
+)
+from surefoot.values import FileEdit, ModelFailure, ReportState, TestReport, TestResult
+
+_TURN_SEED = 100_003
+_FRESH_TRIES = 3
+_AGAIN = 5
+"""Tests that are run again when they alone fail in the fresh run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Goal:
+    """What must pass, and the new test that comes with the change when the issue had none."""
+
+    failing: tuple[str, ...]
+    added: tuple[FileEdit, ...] = ()
+
+
+class RepairExecutor:
+    """Repairs failing tests in Python code; see `run_turn`."""
+
+    def __init__(
+        self, suite: Suite, limits: RepairLimits | None = None, max_files: int = 40
+    ) -> None:
+        self._suite = suite
+        self._limits = limits or RepairLimits()
+        self._max_files = max_files
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """One round; leaves either one change that passes everything known in the worktree, or nothing.
+
+        A later turn looks at the next suspects with other seeds and never repeats what an earlier one is done with.
+        """
+        ports = Ports(
+            task=task, suite=self._suite, workspace=workspace, asker=asker, notebook=notebook
+        )
+        return _Round(ports, self._limits, self._max_files).run()
+
+
+class _Round:
+    """One turn; lives as long as it."""
+
+    def __init__(self, ports: Ports, limits: RepairLimits, max_files: int) -> None:
+        self._ports = ports
+        self._suite, self._task = ports.suite, ports.task
+        self._workspace, self._notebook = ports.workspace, ports.notebook
+        self._limits = limits
+        self._max_files = max_files
+        self._said: list[str] = []
+        self._actions = 0
+
+    def run(self) -> TurnOutput:
+        files = self._read(self._task.unit.failing)
+        goal = self._goal(files)
+        if isinstance(goal, ModelFailure):
+            return self._output(failure=goal)
+        if goal is None:
+            return self._output()
+        if goal.added:
+            files = self._read_added(files, goal)
+        with ExitStack() as stack:
+            return self._search(goal, files, stack)
+
+    # --- before the search -----------------------------------------------------------------------
+
+    def _read(self, failing: Sequence[str]) -> Files:
+        task = self._task
+        return read_files(self._workspace, self._suite, task.tree, failing, task.unit.writes)
+
+    def _read_added(self, files: Files, goal: _Goal) -> Files:
+        """The files with the new test among the tests."""
+        tests = {e.path: s for e in goal.added if (s := parse(e.path, e.text or "")) is not None}
+        return Files(product=files.product, tests=tests, paths=files.paths)
+
+    def _goal(self, files: Files) -> _Goal | ModelFailure | None:
+        """The unit's failing tests, or a new one for its issue."""
+        if self._task.unit.failing:
+            return _Goal(failing=self._task.unit.failing)
+        if not self._task.unit.issue.text.strip():
+            self._say("There is neither a failing test nor an issue to reproduce.")
+            return None
+        found = reproduce(self._ports, files)
+        self._actions += 1
+        if isinstance(found, ModelFailure):
+            return found
+        if found is None:
+            self._say("No test could be written that fails for the reason that the issue gives.")
+            return None
+        ids = tuple(r.test_id for r in found.failing)
+        self._learn(
+            "reproduced",
+            f"{ids[0]} fails, written by {found.how}: {found.failing[0].message[:200]}",
+        )
+        return _Goal(failing=ids, added=(found.edit,))
+
+    # --- the search ------------------------------------------------------------------------------
+
+    def _search(self, goal: _Goal, files: Files, stack: ExitStack) -> TurnOutput:
+        wider = wider_tests(self._task.baseline, goal.failing, self._limits.wider_s)
+        worker = self._worker(stack, goal.added, (*goal.failing, *wider))
+        trials = Trials(
+            worker, self._notebook, failing=goal.failing, wider=wider, known=self._task.tried
+        )
+        if trials.base.fixed == len(goal.failing):
+            self._say(
+                f"In the trial worker the failing tests pass unchanged: {trials.base.message}."
+            )
+            return self._output()
+        failing = self._failing(goal, trials)
+        coverage = trace(worker, files, goal.failing, wider)
+        suspects = self._turns_share(suspects_of(self._task, files, failing, coverage))
+        if not suspects:
+            self._say("No code of the project could be found behind the failing tests.")
+            return self._output()
+        self._learn("suspects", ", ".join(f"{s.key} ({s.score:.2f})" for s in suspects))
+        case = Case(
+            files=files,
+            suspects=suspects,
+            failing=failing,
+            issue=self._task.unit.issue.text,
+            seed=self._task.seed + _TURN_SEED * self._task.number,
+            max_files=self._max_files,
+        )
+        evidence = self._evidence(case, goal, stack)
+        hunt = Hunt(case, self._limits, trials, evidence, self._ports.asker, self._notebook)
+        choice = hunt.run()
+        taken = self._settle(hunt, choice, goal, trials)
+        self._actions += trials.count
+        self._say(
+            f"Tried {trials.count} candidates, {hunt.samples} of them asked of the model "
+            f"({hunt.unusable} answers held no code); {len(trials.passing)} pass the known tests."
+        )
+        return self._output(failure=None if taken else hunt.failure, done=taken)
+
+    def _worker(
+        self, stack: ExitStack, added: Sequence[FileEdit], tests: Sequence[str]
+    ) -> TrialWorker:
+        """A worker on the turn's tree with some files added; closed with the turn."""
+        root = stack.enter_context(self._workspace.checkout(self._task.tree))
+        write(root, added)
+        return stack.enter_context(self._suite.worker(root, tests))
+
+    def _failing(self, goal: _Goal, trials: Trials) -> tuple[TestResult, ...]:
+        """How the failing tests fail on this tree; the first as the worker saw it, the others as on the base."""
+        first = trials.base.failure
+        known = {r.test_id: r for r in self._task.baseline.results}
+        if first is not None:
+            known[first.test_id] = first
+        return tuple(known[t] for t in goal.failing if t in known)
+
+    def _turns_share(self, suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
+        """The next suspects in each turn; from the first again when all had their turn."""
+        if not suspects:
+            return ()
+        size = self._limits.suspects
+        start = (self._task.number - 1) * size % len(suspects)
+        return tuple(suspects[start : start + size])
+
+    def _evidence(self, case: Case, goal: _Goal, stack: ExitStack) -> Evidence:
+        beside = goal.failing[0].partition("::")[0]
+        probes = {}
+        for suspect in case.suspects:
+            probe = probe_for(
+                suspect,
+                case.files,
+                case.issue,
+                beside=beside,
+                seed=self._task.seed,
+                count=self._limits.inputs,
+            )
+            if probe is not None:
+                probes[suspect.key] = probe
+
+        def open_worker(probe: Probe) -> TrialWorker:
+            file = FileEdit(path=probe.path, text=probe.text)
+            return self._worker(stack, (*goal.added, file), probe.tests)
+
+        return Evidence(case.files, probes, open_worker, goal.failing)
+
+    # --- after the search ------------------------------------------------------------------------
+
+    def _settle(self, hunt: Hunt, choice: Choice, goal: _Goal, trials: Trials) -> bool:
+        """Hold the choice against all tests in a fresh process and put it into the worktree; the next best if it fails."""
+        without: set[str] = set()
+        for _ in range(_FRESH_TRIES):
+            if choice.taken is None:
+                break
+            taken = choice.taken
+            complaint = self._fresh(taken, goal)
+            if complaint is None:
+                self._apply(taken, choice, goal, trials)
+                return True
+            without.add(taken.candidate.candidate_id)
+            trials.tell(_tried(taken), f"a fresh run disagrees: {complaint}", 0.0)
+            choice = hunt.choice(frozenset(without))
+        self._learn("selection", choice.reason)
+        return False
+
+    def _fresh(self, taken: Passing, goal: _Goal) -> str | None:
+        """What a fresh run of all tests holds against a candidate."""
+        edits = (*taken.candidate.edits, *goal.added)
+        with self._workspace.checkout(self._task.tree) as root:
+            write(root, edits)
+            report = self._suite.run(root)
+            missing = self._missing(report, goal)
+            if missing and report.state is ReportState.COMPLETE and len(missing) <= _AGAIN:
+                # A test that fails for another reason than the change is told apart by running it again.
+                again = self._suite.run(root, missing)
+                missing = tuple(t for t in missing if t not in again.passing)
+        if report.state is not ReportState.COMPLETE:
+            return f"{report.state.value}: {report.reason}"
+        return f"{missing[0]} does not pass" if missing else None
+
+    def _missing(self, report: TestReport, goal: _Goal) -> tuple[str, ...]:
+        """Tests that must pass and do not."""
+        wanted = {*self._task.baseline.passing, *goal.failing}
+        return tuple(sorted(wanted - set(report.passing)))
+
+    def _apply(self, taken: Passing, choice: Choice, goal: _Goal, trials: Trials) -> None:
+        whole = with_edits(taken.candidate, goal.added)
+        self._workspace.apply(whole.edits)
+        trials.tell(_tried(taken), CHOSEN, choice.score)
+        self._learn("selection", f"{taken.candidate.generator} taken: {choice.reason}")
+        self._say(f"Changed {taken.candidate.description} ({taken.candidate.generator}).")
+
+    # --- what is said ----------------------------------------------------------------------------
+
+    def _learn(self, topic: str, text: str) -> None:
+        self._notebook.record(FactLearned(topic=topic, text=text))
+        self._say(f"{topic}: {text}.")
+
+    def _say(self, sentence: str) -> None:
+        self._said.append(sentence)
+
+    def _output(self, *, failure: ModelFailure | None = None, done: bool = False) -> TurnOutput:
+        return TurnOutput(
+            transcript="\n".join(self._said),
+            claim="done" if done else "none",
+            effective_actions=self._actions,
+            failure=failure,
+        )
+
+
+def _tried(taken: Passing) -> Tried:
+    """A passing candidate as it was tried."""
+    return Tried(
+        candidate=taken.candidate, passed=True, fixed=0, failure=None, near=1.0, message=CHOSEN
+    )

@@ -1,0 +1,145 @@
+"""What a turn knows before it searches: files, tests, what they ran, and the suspects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from surefoot.execute.repair.localise import BugFacts, Suspect, imported_paths, localise
+from surefoot.execute.source import Source, parse
+from surefoot.kernel.ports import (
+    Asker,
+    Coverage,
+    Notebook,
+    Suite,
+    TrialWorker,
+    TurnInput,
+    Workspace,
+)
+from surefoot.values import TestReport, TestResult, TreeId
+
+_MAX_FILES = 300
+_MAX_FILE_BYTES = 400_000
+_TRACED_FAILING = 3
+_TRACED_PASSING = 6
+_WIDER_TESTS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What a turn plays with."""
+
+    task: TurnInput
+    suite: Suite
+    workspace: Workspace
+    asker: Asker
+    notebook: Notebook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """The Python files of a tree that matter to a bug."""
+
+    product: Mapping[str, Source]
+    tests: Mapping[str, Source]
+    """Files of the failing tests and of those beside them."""
+    paths: tuple[str, ...]
+    """All paths of the tree."""
+
+
+def read_files(
+    workspace: Workspace, suite: Suite, tree: TreeId, failing: Sequence[str], allowed: Sequence[str]
+) -> Files:
+    """Read what the failing tests can reach; everything when they reach nothing that can be told."""
+    paths = workspace.files(tree)
+    python = [p for p in paths if p.endswith(".py")]
+    product = [p for p in python if not suite.is_test_path(p) and not suite.is_control_path(p)]
+    if allowed:
+        product = [p for p in product if p in allowed]
+    test_paths = list(dict.fromkeys(t.partition("::")[0] for t in failing))
+    if not test_paths:
+        test_paths = [p for p in python if suite.is_test_path(p)][:_MAX_FILES]
+    tests = _parsed(workspace, tree, [p for p in test_paths if p in python])
+    reached = _reached(workspace, tree, list(tests.values()), product)
+    if not reached:
+        reached = _parsed(workspace, tree, product[:_MAX_FILES])
+    return Files(product=reached, tests=tests, paths=paths)
+
+
+def _parsed(workspace: Workspace, tree: TreeId, paths: Sequence[str]) -> dict[str, Source]:
+    found = {}
+    for path in paths:
+        source = read_source(workspace, tree, path)
+        if source is not None:
+            found[path] = source
+    return found
+
+
+def read_source(workspace: Workspace, tree: TreeId, path: str) -> Source | None:
+    """A file of a tree as parsed UTF-8 source, or None."""
+    data = workspace.read(tree, path)
+    if data is None or len(data) > _MAX_FILE_BYTES:
+        return None
+    try:
+        return parse(path, data.decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _reached(
+    workspace: Workspace, tree: TreeId, tests: Sequence[Source], product: Sequence[str]
+) -> dict[str, Source]:
+    """Product files that the tests import, directly or through each other, nearest first."""
+    found: dict[str, Source] = {}
+    queue = list(tests)
+    while queue and len(found) < _MAX_FILES:
+        here = queue.pop(0)
+        for path in imported_paths(here, product):
+            if path in found:
+                continue
+            source = read_source(workspace, tree, path)
+            if source is not None:
+                found[path] = source
+                queue.append(source)
+    return found
+
+
+def wider_tests(baseline: TestReport, failing: Sequence[str], most_s: float) -> tuple[str, ...]:
+    """Tests that pass on the base and that a candidate must not break, nearest to the failing ones first."""
+    files = {t.partition("::")[0] for t in failing}
+    usual = {r.test_id: r.wall_s for r in baseline.results}
+    passing = sorted(
+        baseline.passing, key=lambda t: (t.partition("::")[0] not in files, usual.get(t, 0.0), t)
+    )
+    chosen: list[str] = []
+    spent = 0.0
+    for test in passing[:_WIDER_TESTS]:
+        spent += usual.get(test, 0.0)
+        if spent > most_s:
+            break
+        chosen.append(test)
+    return tuple(chosen)
+
+
+def trace(
+    worker: TrialWorker, files: Files, failing: Sequence[str], wider: Sequence[str]
+) -> tuple[Coverage, ...]:
+    """Coverage of some failing and some passing tests."""
+    traced = list(files.product)
+    tests = [*failing[:_TRACED_FAILING], *wider[:_TRACED_PASSING]]
+    return tuple(worker.trace(test, traced) for test in tests) if traced else ()
+
+
+def suspects_of(
+    task: TurnInput,
+    files: Files,
+    failing: Sequence[TestResult],
+    coverage: Sequence[Coverage],
+) -> tuple[Suspect, ...]:
+    """The ranked suspects of a unit's bug."""
+    facts = BugFacts(
+        sources=files.product,
+        tests=files.tests,
+        failing=failing,
+        coverage=coverage,
+        issue=task.unit.issue.text,
+    )
+    return localise(facts)

@@ -1,0 +1,227 @@
+"""The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
+from surefoot.execute.repair.candidates import from_code
+from surefoot.execute.repair.evidence import Evidence
+from surefoot.execute.repair.failure import told
+from surefoot.execute.repair.ground import Files
+from surefoot.execute.repair.limits import RepairLimits
+from surefoot.execute.repair.localise import Suspect, context_of
+from surefoot.execute.repair.select import Choice, choose
+from surefoot.execute.repair.syntax import SyntaxSearch
+from surefoot.execute.repair.trials import Trials, Tried
+from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
+from surefoot.execute.source import docstring_node, unit_nodes
+from surefoot.kernel.ports import Asker, Notebook
+from surefoot.values import Message, ModelFailure, TestResult
+
+LARGE_CONTEXT = 30_000
+"""Tokens from which on a model is shown whole files and asked less often."""
+_LARGE_SHARE = 4
+_LARGE_SAMPLES = 8
+_SMALL_BATCH = 4
+_SPEC_CHARACTERS = 60
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is searched."""
+
+    files: Files
+    suspects: tuple[Suspect, ...]
+    """Those of this turn, the likeliest first."""
+    failing: tuple[TestResult, ...]
+    issue: str
+    seed: int
+    max_files: int
+
+
+@dataclass(slots=True)
+class _ModelState:
+    """How the conversation with the model stands."""
+
+    asked: int = 0
+    attempts: list[tuple[float, Attempt]] = field(default_factory=list)
+    failure: ModelFailure | None = None
+    exhausted: bool = False
+    unusable: int = 0
+
+
+class Hunt:
+    """One turn's search."""
+
+    def __init__(
+        self,
+        case: Case,
+        limits: RepairLimits,
+        trials: Trials,
+        evidence: Evidence,
+        asker: Asker,
+        notebook: Notebook,
+    ) -> None:
+        self._case = case
+        self._limits = limits
+        self._trials = trials
+        self._evidence = evidence
+        self._asker = asker
+        self._notebook = notebook
+        self._model = _ModelState()
+        self._shown = [
+            s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
+        ]
+        self._owner: dict[str, Suspect] = {}
+
+    @property
+    def failure(self) -> ModelFailure | None:
+        """Why the model gave nothing, when it did not answer at all."""
+        return self._model.failure
+
+    @property
+    def samples(self) -> int:
+        """Questions that were asked."""
+        return self._model.asked
+
+    @property
+    def unusable(self) -> int:
+        """Answers without code."""
+        return self._model.unusable
+
+    def run(self) -> Choice:
+        """Search; the choice says what to take, if anything."""
+        self._edit()
+        choice = self.choice()
+        most = (
+            self._limits.samples if self._asker.context_tokens <= LARGE_CONTEXT else _LARGE_SAMPLES
+        )
+        while self._shown and self._model.asked < most and not self._model.exhausted:
+            if choice.taken is not None and self._model.asked:
+                break
+            if self._model.failure is not None:
+                break
+            self._ask(min(self._batch_size(), most - self._model.asked))
+            choice = self.choice()
+        return choice
+
+    def choice(self, without: frozenset[str] = frozenset()) -> Choice:
+        """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
+        passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in without]
+        return choose(passing, self._limits.weights, self._case.max_files)
+
+    # --- syntax-tree edits -----------------------------------------------------------------------
+
+    def _edit(self) -> None:
+        search = SyntaxSearch(self._trials, self._limits)
+        for suspect in self._case.suspects:
+            search.singles(self._case.files.product[suspect.path], suspect)
+            self._take(suspect)
+        if not self._trials.passing:
+            search.deeper()
+            for suspect in self._case.suspects:
+                self._take(suspect)
+
+    def _take(self, suspect: Suspect) -> None:
+        """Passing edits of a suspect become evidence, each once."""
+        for tried in self._trials.passing:
+            key = str(tried.candidate.candidate_id)
+            paths = {e.path for e in tried.candidate.edits}
+            if key not in self._owner and suspect.path in paths:
+                self._owner[key] = suspect
+                self._evidence.add(tried, suspect, sampled=False)
+
+    # --- the model -------------------------------------------------------------------------------
+
+    def _show(self, suspect: Suspect) -> Shown | None:
+        unit = suspect.unit
+        if unit is None:
+            return None
+        source = self._case.files.product[suspect.path]
+        others = [s for p, s in self._case.files.product.items() if p != suspect.path]
+        context = context_of(source, unit, others)
+        if self._asker.context_tokens > LARGE_CONTEXT:
+            whole = source.text
+            if self._tokens(whole) * _LARGE_SHARE <= self._asker.context_tokens:
+                context = whole
+        return Shown(
+            suspect=suspect,
+            name=unit.name,
+            code=unit.text,
+            context=context,
+            documented=self._documented(suspect),
+        )
+
+    def _documented(self, suspect: Suspect) -> bool:
+        """Whether the docstring says enough to write the function without its body."""
+        source = self._case.files.product[suspect.path]
+        for unit, node in unit_nodes(source):
+            if suspect.unit is not None and unit.first_line == suspect.unit.first_line:
+                doc = docstring_node(node)
+                return doc is not None and len(str(doc.value)) >= _SPEC_CHARACTERS
+        return False
+
+    def _tokens(self, text: str) -> int:
+        return self._asker.count_tokens((Message(role="user", content=text),))
+
+    def _batch_size(self) -> int:
+        return max(self._asker.parallel, _SMALL_BATCH)
+
+    def _ask(self, size: int) -> None:
+        tests = list(self._case.files.tests.values())
+        failures = sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
+        attempts = sorted(self._model.attempts, key=lambda a: -a[0])[:_ATTEMPTS]
+        questions = questions_of(
+            Batch(
+                shown=self._shown,
+                failures=failures,
+                issue=self._case.issue,
+                attempts=[a for _, a in attempts],
+                first=self._model.asked,
+                size=size,
+                seed=self._case.seed,
+                votes=bool(self._evidence.passing),
+                count_tokens=self._tokens,
+            )
+        )
+        answered = propose_edits(questions, self._asker, self._notebook)
+        self._model.asked += len(questions)
+        self._model.exhausted = answered.exhausted
+        self._model.failure = answered.failure
+        for question, proposal in zip(questions, answered.proposals, strict=False):
+            self._meet(question, proposal)
+
+    def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
+        """Try what a question brought."""
+        shown = next(s for s in self._shown if s.code == question.code and s.name == question.name)
+        unit = shown.suspect.unit
+        if proposal.code is None or unit is None:
+            self._model.unusable += 1
+            return
+        candidate = from_code(
+            self._case.files.product[shown.suspect.path],
+            unit,
+            proposal.code,
+            imports=proposal.imports,
+            helpers=proposal.helpers,
+            generator=f"model:{question.view.value}",
+            prior=0.5,
+        )
+        if candidate is None:
+            self._model.unusable += 1
+            return
+        tried = self._trials.attempt(candidate, record=True) or self._trials.seen(candidate)
+        if tried is None:
+            return
+        if tried.passed:
+            self._evidence.add(tried, shown.suspect, sampled=True)
+        else:
+            self._remember(tried, proposal.code)
+
+    def _remember(self, tried: Tried, code: str) -> None:
+        tests: Sequence[TestResult] = [tried.failure] if tried.failure is not None else []
+        failure = told(tests[0], list(self._case.files.tests.values())) if tests else tried.message
+        attempt = Attempt(code=code, failure=failure)
+        if all(attempt.code != a.code for _, a in self._model.attempts):
+            self._model.attempts.append((tried.fixed + tried.near, attempt))

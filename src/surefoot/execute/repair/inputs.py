@@ -1,0 +1,313 @@
+"""More inputs like those seen: what candidates that pass the known tests are compared on.
+
+An input that no caller would ever give tells right candidates apart for nothing, so what the seen arguments have in common
+is kept: types, signs and ranges, kinds of characters, lengths that go together, order. Pure and deterministic by seed.
+"""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+Arguments: TypeAlias = tuple[object, ...]
+
+_TRIES: Final = 40
+_SHAPE_SAMPLES: Final = 2
+_MAX_TEXT: Final = 2_000
+
+
+def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments, ...]:
+    """At most `count` new argument lists that keep what all seen ones have in common."""
+    usable = [args for args in seen if args and len(repr(args)) <= _MAX_TEXT]
+    if not usable:
+        return ()
+    chance = random.Random(seed)  # noqa: S311  # inputs, not secrets
+    common = _Common(usable)
+    known = {repr(args) for args in seen}
+    made: list[Arguments] = []
+    for _ in range(count * _TRIES):
+        if len(made) == count:
+            break
+        args = common.vary(chance)
+        if repr(args) not in known and common.holds(args):
+            known.add(repr(args))
+            made.append(args)
+    return tuple(made)
+
+
+def edges(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
+    """Seen arguments with one of them empty, zero, single or negative: the borders of what a caller might give."""
+    made: dict[str, Arguments] = {}
+    for args in seen[:3]:
+        for place, value in enumerate(args):
+            for border in _borders(value):
+                new = (*args[:place], border, *args[place + 1 :])
+                made.setdefault(repr(new), new)
+    return tuple(made.values())
+
+
+def _borders(value: object) -> list[object]:
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int | float):
+        return [type(value)(n) for n in (0, 1, -1)]
+    if isinstance(value, str | list | tuple):
+        return [value[:0], value[:1]]
+    return [{}] if isinstance(value, dict) else []
+
+
+# --- what the seen ones have in common -----------------------------------------------------------
+
+
+class _Common:
+    """Facts that hold for all seen argument lists of the most frequent length."""
+
+    def __init__(self, seen: Sequence[Arguments]) -> None:
+        lengths = [len(args) for args in seen]
+        length = max(sorted(set(lengths)), key=lengths.count)
+        self._seen = [args for args in seen if len(args) == length]
+        self._columns = [_Kind([args[place] for args in self._seen]) for place in range(length)]
+        self._rules = [
+            rule for rule in _relations(length) if all(rule(args) for args in self._seen)
+        ]
+        if len(self._seen) < _SHAPE_SAMPLES:
+            self._rules = []
+
+    def vary(self, chance: random.Random) -> Arguments:
+        args = list(chance.choice(self._seen))
+        places = chance.sample(range(len(args)), k=chance.choice([1, len(args)]))
+        for place in places:
+            for _ in range(chance.choice([1, 1, 2, 3])):
+                args[place] = self._columns[place].vary(args[place], chance)
+        return tuple(args)
+
+    def holds(self, args: Arguments) -> bool:
+        fit = all(kind.holds(value) for kind, value in zip(self._columns, args, strict=True))
+        return fit and all(rule(args) for rule in self._rules)
+
+
+def _relations(length: int) -> list[Callable[[Arguments], bool]]:
+    """Relations between two arguments that callers often keep."""
+    rules: list[Callable[[Arguments], bool]] = []
+    for a in range(length):
+        for b in range(length):
+            if a != b:
+                rules.extend((_le(a, b), _le_length(a, b)))
+                if a < b:
+                    rules.append(_same_length(a, b))
+    return rules
+
+
+def _le(a: int, b: int) -> Callable[[Arguments], bool]:
+    def rule(args: Arguments) -> bool:
+        x, y = args[a], args[b]
+        return isinstance(x, int | float) and isinstance(y, int | float) and x <= y
+
+    return rule
+
+
+def _le_length(a: int, b: int) -> Callable[[Arguments], bool]:
+    def rule(args: Arguments) -> bool:
+        x, y = args[a], args[b]
+        return isinstance(x, int) and isinstance(y, list | str | tuple) and x <= len(y)
+
+    return rule
+
+
+def _same_length(a: int, b: int) -> Callable[[Arguments], bool]:
+    def rule(args: Arguments) -> bool:
+        x, y = args[a], args[b]
+        return (
+            isinstance(x, list | str | tuple)
+            and isinstance(y, list | str | tuple)
+            and len(x) == len(y)
+        )
+
+    return rule
+
+
+class _Kind:
+    """What the values at one place have in common."""
+
+    def __init__(self, values: Sequence[object]) -> None:
+        self._values = list(values)
+        self._types = {type(v) for v in values}
+        numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+        self._low = min(numbers, default=0)
+        self._high = max(numbers, default=0)
+        texts = [v for v in values if isinstance(v, str)]
+        self._letters = sorted(set("".join(texts)))
+        self._shapes = {_skeleton(t) for t in texts}
+        self._tidy = all(t == " ".join(t.split()) for t in texts)
+        self._balanced = all(_balanced(t) for t in texts)
+        rows = [v for v in values if isinstance(v, list | tuple)]
+        self._lengths = {len(v) for v in rows} | {len(t) for t in texts}
+        items = [x for v in rows for x in v]
+        self._items = _Kind(items) if items else None
+        long = [v for v in rows if len(v) > 1]
+        several = len(long) >= _SHAPE_SAMPLES
+        self._ordered = several and all(_ordered(v) for v in long)
+        self._fixed_length = len({len(v) for v in rows}) == 1 and len(rows) > _SHAPE_SAMPLES
+        self._empty = any(not v for v in rows) or "" in texts
+
+    def holds(self, value: object) -> bool:
+        if type(value) not in self._types:
+            return False
+        if isinstance(value, bool) or value is None:
+            return True
+        if isinstance(value, int | float):
+            return self._low <= value <= max(self._high, self._low + 12)
+        if isinstance(value, str):
+            return self._text_holds(value)
+        return self._row_holds(value) if isinstance(value, list | tuple) else bool(value)
+
+    def _text_holds(self, value: str) -> bool:
+        if not value and not self._empty:
+            return False
+        if (self._tidy and value != " ".join(value.split())) or (
+            self._balanced and not _balanced(value)
+        ):
+            return False
+        return len(self._shapes) > 1 or _skeleton(value) in self._shapes or self._shapes == {"a"}
+
+    def _row_holds(self, value: Sequence[object]) -> bool:
+        if not value and not self._empty:
+            return False
+        if self._fixed_length and len(value) not in self._lengths:
+            return False
+        if self._ordered and not _ordered(value):
+            return False
+        return self._items is None or all(self._items.holds(x) for x in value)
+
+    def vary(self, value: object, chance: random.Random) -> object:
+        if isinstance(value, bool):
+            return not value
+        if isinstance(value, int):
+            return self._number(value, chance)
+        if isinstance(value, float):
+            low, high = float(self._low), float(max(self._high, self._low + 1))
+            near = chance.choice([chance.uniform(low, high), value + 0.5, value - 0.5])
+            return round(near, chance.choice([0, 1, 2]))
+        if isinstance(value, str):
+            return self._text(value, chance)
+        if isinstance(value, list | tuple):
+            row = self._row(list(value), chance)
+            return row if isinstance(value, list) else tuple(row)
+        table = self._table(value, chance) if isinstance(value, dict) else None
+        return chance.choice(self._values) if table is None else table
+
+    def _number(self, value: int, chance: random.Random) -> int:
+        low, high = int(self._low), int(max(self._high, self._low + 12))
+        return chance.choice(
+            [
+                value + 1,
+                value - 1,
+                value + 2,
+                chance.randint(low, high),
+                chance.randint(low, min(high, low + 12)),
+            ]
+        )
+
+    def _text(self, value: str, chance: random.Random) -> str:
+        other = chance.choice([v for v in self._values if isinstance(v, str)])
+        place = chance.randrange(len(value)) if value else 0
+        char = value[place : place + 1]
+        options = [
+            value[:place] + _same_class(char, self._letters, chance) + value[place + 1 :],
+            value[:place] + value[place + 1 :],
+            value[:place] + char + value[place:],
+            value[::-1],
+            value[:place],
+            value[place:],
+            "".join(chance.sample(value, len(value))),
+            " ".join(chance.sample(value.split(" "), len(value.split(" ")))),
+            value.swapcase()
+            if {c.islower() for c in self._letters if c.isalpha()} == {True, False}
+            else value,
+            value[:place] + other,
+            other,
+        ]
+        return chance.choice(options)
+
+    def _row(self, value: list[object], chance: random.Random) -> list[object]:
+        rows = [v for v in self._values if isinstance(v, list | tuple)]
+        other = list(chance.choice(rows))
+        if not value:
+            return other[:1]
+        place = chance.randrange(len(value))
+        changed = list(value)
+        if self._items is not None:
+            changed[place] = self._items.vary(value[place], chance)
+        if self._fixed_length:
+            return chance.choice([changed, chance.sample(value, len(value))])
+        options: list[list[object]] = [
+            changed,
+            changed,
+            value[:place] + value[place + 1 :],
+            [*value[:place], value[place], *value[place:]],
+            value[::-1],
+            chance.sample(value, len(value)),
+            value[:place],
+            value + other[:2],
+            [*value, *changed[place : place + 1]],
+        ]
+        row = chance.choice(options)
+        return _sorted(row) if self._ordered else row
+
+    def _table(self, value: dict[object, object], chance: random.Random) -> dict[object, object]:
+        if not value:
+            return value
+        key = chance.choice(list(value))
+        rest = {k: v for k, v in value.items() if k != key}
+        values = _Kind([v for t in self._values if isinstance(t, dict) for v in t.values()])
+        return chance.choice([rest, {**value, key: values.vary(value[key], chance)}])
+
+
+def _skeleton(text: str) -> str:
+    """The kinds of characters in a text: runs of letters are `a`, of digits `9`, of white space one blank."""
+    text = re.sub(r"[A-Za-z]+", "a", text)
+    text = re.sub(r"\d+", "9", text)
+    return re.sub(r"\s+", " ", text)
+
+
+def _balanced(text: str) -> bool:
+    """Whether its brackets close in order."""
+    open_ = []
+    for char in text:
+        if char in "([{":
+            open_.append(char)
+        elif char in ")]}" and (not open_ or "([{".index(open_.pop()) != ")]}".index(char)):
+            return False
+    return not open_
+
+
+def _same_class(char: str, letters: Sequence[str], chance: random.Random) -> str:
+    if char.isdigit():
+        return chance.choice("0123456789")
+    if char.islower():
+        return chance.choice(
+            "abcdefghijklmnopqrstuvwxyz" + "".join(c for c in letters if c.islower()) * 2
+        )
+    if char.isupper():
+        return chance.choice(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "".join(c for c in letters if c.isupper()) * 2
+        )
+    others = [c for c in letters if not c.isalnum()]
+    return chance.choice(others) if others else char
+
+
+def _sorted(row: Sequence[object]) -> list[object]:
+    """Ascending when the items can be compared, else as given."""
+    numbers = [x for x in row if isinstance(x, int | float)]
+    texts = [x for x in row if isinstance(x, str)]
+    if len(numbers) == len(row):
+        return list[object](sorted(numbers))
+    return list[object](sorted(texts)) if len(texts) == len(row) else list(row)
+
+
+def _comparable(row: Sequence[object]) -> bool:
+    return all(isinstance(x, int | float) for x in row) or all(isinstance(x, str) for x in row)
+
+
+def _ordered(row: Sequence[object]) -> bool:
+    return _comparable(row) and list(row) == _sorted(row)

@@ -1,0 +1,251 @@
+"""Where a bug may be: functions ranked by traceback, coverage spectrum, names in the issue, and imports of the test.
+
+Pure: what was run (failures, coverage) comes in as values. Ochiai is the similarity that did best for this in
+Abreu, Zoeteweij, van Gemund, "On the accuracy of spectrum-based fault localization" (2007).
+"""
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from surefoot.execute.source import CodeUnit, Source, docstring_node, unit_nodes, units
+from surefoot.kernel.ports import Coverage
+from surefoot.values import TestResult
+
+_FLOOR = 0.1
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BugFacts:
+    """What is known before the search."""
+
+    sources: Mapping[str, Source]
+    """Product files that parse, by path."""
+    tests: Mapping[str, Source]
+    """Files of the failing tests, by path."""
+    failing: Sequence[TestResult]
+    coverage: Sequence[Coverage] = ()
+    issue: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A unit that may hold the bug."""
+
+    path: str
+    unit: CodeUnit | None
+    """None for a module's own statements."""
+    score: float
+    lines: Mapping[int, float]
+    """Suspicion by line of the file, 0..1; a line that is missing was not run by a failing test."""
+
+    def suspicion(self, line: int) -> float:
+        """How suspicious a line is; never 0, since coverage can be blind."""
+        return max(self.lines.get(line, 0.0), _FLOOR) if self.lines else 0.5
+
+    @property
+    def key(self) -> str:
+        """A name that is unique in the repository."""
+        return f"{self.path}::{self.unit.qualname if self.unit else ''}"
+
+
+def localise(facts: BugFacts) -> tuple[Suspect, ...]:
+    """Suspects, most suspicious first; order is total, so that the same facts give the same list."""
+    spectrum = ochiai(facts.coverage)
+    called = _called_names(facts.tests.values(), facts.failing)
+    words = frozenset(_WORD.findall(facts.issue))
+    framed = _framed(facts.failing)
+    found = []
+    for path, source in facts.sources.items():
+        lines = spectrum.get(path, {})
+        for unit in units(source):
+            suspect = _unit_suspect(unit, lines, framed, called, words)
+            if suspect.score > 0:
+                found.append(suspect)
+        own = _module_suspect(source, lines, framed, words)
+        if own is not None:
+            found.append(own)
+    return tuple(sorted(found, key=lambda s: (-s.score, s.path, _place(s))))
+
+
+def _place(suspect: Suspect) -> int:
+    return suspect.unit.first_line if suspect.unit else 0
+
+
+def ochiai(coverage: Sequence[Coverage]) -> Mapping[str, Mapping[int, float]]:
+    """Suspicion of each line that a failing test ran: 1 when only failing tests run it."""
+    failed_total = sum(not c.passed for c in coverage)
+    failed: dict[tuple[str, int], int] = {}
+    passed: dict[tuple[str, int], int] = {}
+    for run in coverage:
+        counts = passed if run.passed else failed
+        for path, lines in run.lines.items():
+            for line in lines:
+                counts[path, line] = counts.get((path, line), 0) + 1
+    result: dict[str, dict[int, float]] = {}
+    for (path, line), count in failed.items():
+        both = count + passed.get((path, line), 0)
+        result.setdefault(path, {})[line] = count / math.sqrt(failed_total * both)
+    return result
+
+
+def _unit_suspect(
+    unit: CodeUnit,
+    spectrum: Mapping[int, float],
+    framed: Mapping[tuple[str, int], float],
+    called: frozenset[str],
+    words: frozenset[str],
+) -> Suspect:
+    body = range(unit.first_line, unit.last_line + 1)
+    lines = {line: spectrum[line] for line in body if line in spectrum}
+    # The `def` line runs when the module is imported; it says nothing about the unit.
+    inner = [v for line, v in lines.items() if line > unit.first_line]
+    score = max(inner, default=0.0)
+    score += max((framed.get((unit.path, line), 0.0) for line in body), default=0.0)
+    if unit.name in called:
+        score += 0.3
+    if unit.name in words and not unit.name.startswith("__"):
+        score += 0.4
+    if unit.class_name is not None and unit.class_name in words:
+        score += 0.1
+    return Suspect(path=unit.path, unit=unit, score=score, lines=lines)
+
+
+def _module_suspect(
+    source: Source,
+    spectrum: Mapping[int, float],
+    framed: Mapping[tuple[str, int], float],
+    words: frozenset[str],
+) -> Suspect | None:
+    """A module's own constants and tables: the last resort, unless the traceback ends there."""
+    inside = {n for u in units(source) for n in range(u.first_line, u.last_line + 1)}
+    lines = {line: v for line, v in spectrum.items() if line not in inside}
+    score = max(
+        (v for (path, n), v in framed.items() if path == source.path and n not in inside),
+        default=0.0,
+    )
+    if not score and not lines:
+        return None
+    score += 0.15
+    if any(isinstance(s, ast.Assign) and _targets(s) & words for s in source.tree.body):
+        score += 0.3
+    return Suspect(path=source.path, unit=None, score=score, lines=lines)
+
+
+def _targets(statement: ast.Assign) -> set[str]:
+    return {t.id for t in statement.targets if isinstance(t, ast.Name)}
+
+
+def _framed(failing: Sequence[TestResult]) -> Mapping[tuple[str, int], float]:
+    """Weight of each place that a traceback names; the innermost frame weighs most."""
+    found: dict[tuple[str, int], float] = {}
+    for result in failing:
+        for depth, frame in enumerate(reversed(result.frames)):
+            place = (frame.path, frame.line)
+            found[place] = max(found.get(place, 0.0), 0.4 / (1 + depth))
+    return found
+
+
+def _called_names(tests: Iterable[Source], failing: Sequence[TestResult]) -> frozenset[str]:
+    """Functions that the failing tests themselves call by name."""
+    wanted = {r.test_id.rpartition("::")[2].partition("[")[0] for r in failing}
+    found: set[str] = set()
+    for source in tests:
+        for unit, node in unit_nodes(source):
+            if unit.name in wanted:
+                found.update(called_in(node))
+    return frozenset(found)
+
+
+def called_in(node: ast.AST) -> Iterator[str]:
+    """Last names of everything called below a node, in order of place."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call):
+            if isinstance(inner.func, ast.Name):
+                yield inner.func.id
+            elif isinstance(inner.func, ast.Attribute):
+                yield inner.func.attr
+
+
+# --- files that a test can reach -----------------------------------------------------------------
+
+
+def imported_paths(test: Source, paths: Iterable[str]) -> tuple[str, ...]:
+    """Files of `paths` that a test file imports directly, wherever the package root is."""
+    modules: dict[str, None] = {}
+    for node in ast.walk(test.tree):
+        if isinstance(node, ast.Import):
+            modules.update(dict.fromkeys(alias.name for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.setdefault(node.module)
+            modules.update(dict.fromkeys(f"{node.module}.{alias.name}" for alias in node.names))
+    ends = [
+        end
+        for m in modules
+        for end in (f"{m.replace('.', '/')}.py", f"{m.replace('.', '/')}/__init__.py")
+    ]
+    return tuple(p for p in paths if any(p == end or p.endswith("/" + end) for end in ends))
+
+
+# --- what is needed to understand a unit ---------------------------------------------------------
+
+
+def context_of(source: Source, unit: CodeUnit, others: Sequence[Source] = ()) -> str:
+    """Signatures of what a unit calls, its class's head and attributes, and the constants that it reads."""
+    nodes = list(unit_nodes(source))
+    node = next((n for u, n in nodes if u.first_line == unit.first_line), None)
+    if node is None:
+        return ""
+    called = set(called_in(node))
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    parts = [*_constants(source, names), *_class_head(source, unit)]
+    for other in (source, *others):
+        for found, inner in unit_nodes(other):
+            mine = other is source and found.first_line == unit.first_line
+            if found.name in called and not mine and not found.name.startswith("__"):
+                parts.append(outline(other, found, inner))
+    return "\n".join(dict.fromkeys(parts))
+
+
+def outline(source: Source, unit: CodeUnit, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """A function's signature and the first line of its docstring."""
+    start = source.start(node)
+    head = source.text[start : source.start(node.body[0])].rstrip()
+    head = " ".join(head.split())
+    doc = docstring_node(node)
+    text = str(doc.value).strip().partition("\n")[0] if doc is not None else ""
+    owner = f"{unit.class_name}: " if unit.class_name else ""
+    return f"# {owner}{head} {text}".rstrip()
+
+
+def _constants(source: Source, names: set[str]) -> Iterator[str]:
+    for statement in source.tree.body:
+        if isinstance(statement, ast.Assign) and _targets(statement) & names:
+            text = source.segment(statement)
+            yield text if len(text) <= 200 else text[:200] + " ..."  # noqa: PLR2004  # a long table
+
+
+def _class_head(source: Source, unit: CodeUnit) -> Iterator[str]:
+    if unit.class_name is None:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ClassDef) and node.name == unit.class_name.rpartition(".")[2]:
+            head = source.lines(node.lineno, node.lineno).strip()
+            yield head
+            for inner in node.body:
+                if isinstance(inner, ast.AnnAssign | ast.Assign):
+                    yield "    " + source.segment(inner)
+            if unit.name != "__init__":
+                init = next(
+                    (
+                        u
+                        for u, _ in unit_nodes(source)
+                        if u.qualname == f"{unit.class_name}.__init__"
+                    ),
+                    None,
+                )
+                if init is not None:
+                    yield "\n".join("    " + row for row in init.text.splitlines()[:20])

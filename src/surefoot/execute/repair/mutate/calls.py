@@ -1,0 +1,305 @@
+"""Mutations of names, attributes, calls and their arguments."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from surefoot.execute.repair.mutate.site import Mutation, Site
+from surefoot.execute.source import TextEdit
+
+_BUILTINS: Final = (
+    ("min", "max", "sum", "sorted"),
+    ("any", "all"),
+    ("sum", "len", "max", "min"),
+    ("sorted", "reversed", "list", "set", "tuple"),
+    ("round", "int", "float", "abs"),
+    ("str", "repr", "chr", "ord"),
+    ("floor", "ceil"),
+    ("list", "tuple", "set", "dict", "frozenset"),
+    ("bin", "hex", "oct"),
+    ("isinstance", "issubclass"),
+    ("zip", "enumerate", "map", "filter"),
+)
+_METHODS: Final = (
+    ("append", "extend", "insert", "add", "appendleft"),
+    ("add", "discard", "remove", "update"),
+    ("lower", "upper", "title", "capitalize", "swapcase", "casefold"),
+    ("strip", "lstrip", "rstrip"),
+    ("startswith", "endswith"),
+    ("find", "rfind", "index", "rindex", "count"),
+    ("split", "rsplit", "splitlines", "partition", "rpartition"),
+    ("partition", "rpartition"),
+    ("isalpha", "isdigit", "isalnum", "isupper", "islower", "isspace", "isnumeric", "isdecimal"),
+    ("pop", "get", "remove", "popleft", "setdefault"),
+    ("keys", "values", "items"),
+    ("union", "intersection", "difference", "symmetric_difference"),
+    ("issubset", "issuperset", "isdisjoint"),
+    ("sort", "reverse"),
+    ("ljust", "rjust", "center", "zfill"),
+    ("bit_length", "bit_count"),
+    ("encode", "decode"),
+    ("fullmatch", "match", "search"),
+)
+_WRAPS: Final[Mapping[str, float]] = {
+    "len({})": 0.2,
+    "abs({})": 0.25,
+    "sorted({})": 0.25,
+    "int({})": 0.25,
+    "str({})": 0.25,
+    "list({})": 0.15,
+    "set({})": 0.2,
+    "sum({})": 0.12,
+    "max({})": 0.12,
+    "min({})": 0.12,
+    "float({})": 0.1,
+    "round({})": 0.1,
+    "tuple({})": 0.1,
+    "bool({})": 0.08,
+    "list(reversed({}))": 0.08,
+    "{}.lower()": 0.2,
+    "{}.upper()": 0.12,
+    "{}.strip()": 0.2,
+    "{}.split()": 0.12,
+    "{}.copy()": 0.12,
+    "{}[::-1]": 0.2,
+}
+_ITERATIONS: Final[Mapping[str, float]] = {
+    "sorted({})": 0.25,
+    "reversed({})": 0.2,
+    "set({})": 0.15,
+    "sorted(set({}))": 0.1,
+    "{}[1:]": 0.2,
+    "{}[:-1]": 0.2,
+    "{}[::-1]": 0.15,
+    "{}.items()": 0.12,
+    "{}.values()": 0.12,
+    "{}.split()": 0.1,
+    "range(len({}))": 0.1,
+    "enumerate({})": 0.1,
+    "list({})": 0.12,
+}
+_TYPES: Final = ("int", "str", "float", "bool", "list", "tuple", "dict", "set")
+_EXCEPTIONS: Final = (
+    "ValueError",
+    "TypeError",
+    "KeyError",
+    "IndexError",
+    "AttributeError",
+    "Exception",
+)
+
+
+def call_mutations(site: Site) -> Iterator[Mutation]:
+    """All mutations of this module."""
+    for node in site.nodes:
+        match node:
+            case ast.Call():
+                yield from _call(site, node)
+            case ast.Attribute():
+                yield from _attribute(site, node)
+            case ast.Name():
+                yield from _name(site, node)
+            case _:
+                pass
+    yield from _wraps(site)
+
+
+def _groups(groups: tuple[tuple[str, ...], ...], name: str) -> Iterator[tuple[str, float]]:
+    """Relatives of a name, the nearer ones first."""
+    seen = {name}
+    for group in groups:
+        if name in group:
+            for rank, other in enumerate(o for o in group if o not in seen):
+                yield other, max(0.55 - 0.08 * rank, 0.2)
+            seen.update(group)
+
+
+def _call(site: Site, node: ast.Call) -> Iterator[Mutation]:
+    args = node.args
+    for left, right in pairwise(args):
+        a, b = site.text(left), site.text(right)
+        if a != b and not isinstance(left, ast.Starred) and not isinstance(right, ast.Starred):
+            edits = [_put(site, left, b), _put(site, right, a)]
+            yield site.edit(edits, node, "arguments", 0.4)
+    if len(args) == 1 and not node.keywords:
+        yield site.replace(node, site.text(args[0]), "call", 0.35)
+    for index, arg in enumerate(args):
+        if len(args) > 1:
+            start = site.source.end(args[index - 1]) if index else site.source.start(arg)
+            end = site.source.end(arg) if index else site.source.start(args[1])
+            edit = TextEdit(start=start, end=end, text="")
+            yield site.edit([edit], node, "arguments", 0.2)
+    if isinstance(node.func, ast.Attribute) and not args and not node.keywords:
+        yield site.replace(node, site.text(node.func.value), "call", 0.35)
+    for keyword in node.keywords:
+        start, end = site.source.start(keyword), site.source.end(keyword)
+        rest = site.source.text[end:]
+        tail = len(rest) - len(rest.lstrip(", ")) if args == [] and len(node.keywords) > 1 else 0
+        head = site.source.text[:start].rstrip()
+        begin = len(head) - 1 if head.endswith(",") else start
+        edit = TextEdit(start=begin, end=end + (0 if begin != start else tail), text="")
+        yield site.edit([edit], node, "arguments", 0.3)
+    yield from _known_calls(site, node)
+
+
+def _put(site: Site, node: ast.expr, text: str) -> TextEdit:
+    return TextEdit(start=site.source.start(node), end=site.source.end(node), text=text)
+
+
+def _known_calls(site: Site, node: ast.Call) -> Iterator[Mutation]:
+    """Forms of calls whose arguments are often forgotten or one too many."""
+    texts = [site.text(a) for a in node.args]
+    name = _last_name(node.func)
+    options = _loops(name, texts) or _methods(name, site.text(node.func), texts)
+    if not node.keywords:
+        options = options | _orders(name, site.text(node.func), texts)
+    for text, weight in options.items():
+        yield site.replace(node, text, "call", weight)
+
+
+def _last_name(func: ast.expr) -> str:
+    if isinstance(func, ast.Name):
+        return func.id
+    return func.attr if isinstance(func, ast.Attribute) else ""
+
+
+def _loops(name: str, args: list[str]) -> dict[str, float]:
+    match name, args:
+        case "range", [stop]:
+            return {
+                f"range(1, {stop})": 0.4,
+                f"range(1, {stop} + 1)": 0.35,
+                f"range(2, {stop})": 0.1,
+                f"range({stop} - 1, -1, -1)": 0.2,
+            }
+        case "range", [start, stop]:
+            return {
+                f"range({start}, {stop}, 2)": 0.15,
+                f"range({stop} - 1, {start} - 1, -1)": 0.15,
+                f"range({start}, {stop}, -1)": 0.1,
+            }
+        case "range", [start, stop, _]:
+            return {f"range({start}, {stop})": 0.25}
+        case "enumerate", [items]:
+            return {f"enumerate({items}, 1)": 0.3}
+        case "enumerate", [items, _]:
+            return {f"enumerate({items})": 0.3}
+        case _:
+            return {}
+
+
+def _orders(name: str, head: str, args: list[str]) -> dict[str, float]:
+    """Order and key that a sorting or choosing call lacks."""
+    if name not in {"sorted", "sort", "max", "min"}:
+        return {}
+    lead = "".join(f"{a}, " for a in args)
+    options = {f"{head}({lead}key={key})": 0.12 for key in ("len", "abs", "str")}
+    if name in {"sorted", "sort"}:
+        options[f"{head}({lead}reverse=True)"] = 0.35
+    return options
+
+
+def _methods(name: str, head: str, args: list[str]) -> dict[str, float]:
+    match name, args:
+        case "get", [key]:
+            return {f"{head}({key}, 0)": 0.3, f"{head}({key}, [])": 0.15, f"{head}({key}, '')": 0.1}
+        case "pop", []:
+            return {f"{head}(0)": 0.3}
+        case "split", [_]:
+            return {f"{head}()": 0.3}
+        case "round", [value]:
+            return {f"round({value}, 2)": 0.15, f"int({value})": 0.2}
+        case "join", [items]:
+            return {f"{head}(map(str, {items}))": 0.2, f"{head}(reversed({items}))": 0.12}
+        case _:
+            return {}
+
+
+def _attribute(site: Site, node: ast.Attribute) -> Iterator[Mutation]:
+    start = site.source.end(node) - len(node.attr)
+    end = site.source.end(node)
+    options = dict(_groups(_METHODS, node.attr))
+    if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
+        called = isinstance(site.parent(node), ast.Call)
+        for other in site.attributes:
+            options.setdefault(other, 0.15 if called else 0.35)
+    options |= dict(_groups(_BUILTINS, node.attr)) if node.attr in {"floor", "ceil"} else {}
+    for other, weight in options.items():
+        if other != node.attr:
+            edit = TextEdit(start=start, end=end, text=other)
+            yield site.edit([edit], node, "method", weight)
+
+
+def _name(site: Site, node: ast.Name) -> Iterator[Mutation]:
+    parent = site.parent(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if isinstance(node.ctx, ast.Store):
+        if isinstance(parent, ast.Assign | ast.AugAssign):
+            yield from _others(site, node, site.names, "target", 0.15)
+    elif node.id in site.names:
+        yield from _others(site, node, site.names, "name", 0.1 if called else 0.4)
+    elif called:
+        for other, weight in _groups(_BUILTINS, node.id):
+            yield site.replace(node, other, "builtin", weight)
+    else:
+        for group, weight in ((_TYPES, 0.2), (_EXCEPTIONS, 0.25)):
+            if node.id in group:
+                yield from _others(site, node, group, "type", weight)
+        for other, weight in _groups(_BUILTINS, node.id):
+            yield site.replace(node, other, "builtin", weight)
+
+
+def _others(
+    site: Site, node: ast.Name, names: Sequence[str], operator: str, weight: float
+) -> Iterator[Mutation]:
+    for other in names:
+        if other != node.id:
+            yield site.replace(node, other, operator, weight)
+
+
+def _wraps(site: Site) -> Iterator[Mutation]:
+    """A call that is missing around a value."""
+    for node in site.nodes:
+        match node:
+            case ast.Return(value=ast.expr() as value):
+                yield from _wrapped(site, value, 1.0)
+            case ast.Assign(value=value) | ast.AugAssign(value=value):
+                yield from _wrapped(site, value, 0.8)
+            case ast.Compare(left=left, comparators=[right]):
+                yield from _wrapped(site, left, 0.8)
+                yield from _wrapped(site, right, 0.7)
+            case ast.Call(args=args):
+                for arg in args:
+                    yield from _wrapped(site, arg, 0.6)
+            case ast.BinOp(left=left, right=right):
+                yield from _wrapped(site, left, 0.5)
+                yield from _wrapped(site, right, 0.5)
+            case ast.For(iter=value) | ast.comprehension(iter=value):
+                for form, weight in _ITERATIONS.items():
+                    yield from _wrap(site, value, form, weight)
+            case _:
+                pass
+
+
+_CONTAINERS: Final = ast.List | ast.ListComp | ast.Dict | ast.DictComp | ast.Set | ast.SetComp
+_TRUTHS: Final = ast.Compare | ast.BoolOp | ast.Constant | ast.Starred | ast.Lambda
+
+
+def _wrapped(site: Site, value: ast.expr, share: float) -> Iterator[Mutation]:
+    if isinstance(value, _TRUTHS):
+        return
+    for form, weight in _WRAPS.items():
+        numeric = form.startswith(("abs", "int", "float", "round"))
+        if numeric and isinstance(value, _CONTAINERS | ast.JoinedStr):
+            continue
+        yield from _wrap(site, value, form, weight * share)
+
+
+def _wrap(site: Site, value: ast.expr, form: str, weight: float) -> Iterator[Mutation]:
+    text = site.text(value)
+    if text.startswith(form.partition("{")[0] or "\0"):
+        return
+    if form.startswith("{") and isinstance(value, ast.BinOp | ast.IfExp | ast.UnaryOp):
+        text = f"({text})"
+    yield site.replace(value, form.replace("{}", text), "call", weight)

@@ -1,0 +1,254 @@
+"""A test for an issue that has none: written by rule from the issue's own examples, else by the model.
+
+A test counts only when it fails on the present code for the reason that the issue gives: an assertion about the function
+that the issue names, or the exception that it names, raised below that function. A test that cannot import, finds no
+name, or stumbles over a fixture reproduces nothing.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from surefoot.decisions.reproduce_test import TestQuestion, propose_test
+from surefoot.execute.repair.examples import Example, from_issue
+from surefoot.execute.repair.graft import head_of
+from surefoot.execute.repair.ground import Files, Ports
+from surefoot.execute.repair.localise import called_in
+from surefoot.execute.repair.probe import module_of
+from surefoot.execute.source import CodeUnit, tree_of, units
+from surefoot.kernel.ports import Suite
+from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
+
+_NAMED: Final = 3
+"""Functions named in an issue that are tried."""
+_SAMPLES: Final = 3
+_WARMER: Final = 0.4
+"""Temperature of each further answer above the last."""
+_EXCEPTION: Final = re.compile(
+    r"\b([A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Iteration))\b"
+)
+_OWN_FAULTS: Final = (
+    "ImportError",
+    "ModuleNotFoundError",
+    "SyntaxError",
+    "NameError",
+    "IndentationError",
+    "fixture ",
+)
+_EVERYDAY: Final = frozenset({"0", "1", "-1", "True", "False", "None", "''", "[]", "{}", "()"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """A new test file that fails for the issue's reason."""
+
+    edit: FileEdit
+    failing: tuple[TestResult, ...]
+    how: str
+    """`rule` or `model`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """A test file that may reproduce the issue."""
+
+    text: str
+    tests: tuple[str, ...]
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """A function that the issue names."""
+
+    unit: CodeUnit
+    module: str
+
+
+def reproduce(ports: Ports, files: Files) -> Reproduced | ModelFailure | None:
+    """The first draft that fails for the right reason; None when there is none."""
+    issue = ports.task.unit.issue
+    named = named_in(issue.text, files)
+    path = new_test_path(issue.title, files.paths, ports.suite)
+    for target in named:
+        for draft in _by_rule(issue.text, target):
+            found = _checked(draft, path, target, ports)
+            if found is not None:
+                return found
+    failure: ModelFailure | None = None
+    for target in named[:1]:
+        for number in range(_SAMPLES):
+            written = _by_model(ports, target, number)
+            if isinstance(written, ModelFailure):
+                failure = written
+            elif written is not None:
+                found = _checked(written, path, target, ports)
+                if found is not None:
+                    return found
+    return failure
+
+
+def named_in(issue: str, files: Files) -> tuple[_Named, ...]:
+    """Functions that the issue names: those that it shows in code first, then those in order of mention."""
+    found: list[tuple[int, int, _Named]] = []
+    for path, source in files.product.items():
+        for unit in units(source):
+            place = re.search(rf"(?<![\w]){re.escape(unit.name)}(?!\w)", issue)
+            if place is None or unit.name.startswith("__"):
+                continue
+            shown = re.search(
+                rf"`[^`\n]*\b{re.escape(unit.name)}\b|\b{re.escape(unit.name)}\s*\(", issue
+            )
+            module = module_of(path, list(files.tests.values()), files.paths)
+            found.append((int(shown is None), place.start(), _Named(unit=unit, module=module)))
+    found.sort(key=lambda f: (f[0], f[1], f[2].unit.path, f[2].unit.first_line))
+    return tuple(n for _, _, n in found[:_NAMED])
+
+
+def new_test_path(title: str, paths: Sequence[str], suite: Suite) -> str:
+    """A free name beside the tests that there are."""
+    folders: dict[str, int] = {}
+    for path in paths:
+        pure = PurePosixPath(path)
+        if suite.is_test_path(path) and pure.name.startswith("test_") and path.endswith(".py"):
+            folders[str(pure.parent)] = folders.get(str(pure.parent), 0) + 1
+    folder = max(sorted(folders), key=lambda f: folders[f]) if folders else "tests"
+    slug = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:5]) or "issue"
+    known = set(paths)
+    for number in range(1, 1_000):
+        name = f"test_{slug}.py" if number == 1 else f"test_{slug}_{number}.py"
+        path = name if folder == "." else f"{folder}/{name}"
+        if path not in known:
+            return path
+    return f"{folder}/test_{slug}_new.py"
+
+
+# --- drafts --------------------------------------------------------------------------------------
+
+
+def _by_rule(issue: str, target: _Named) -> Iterator[_Draft]:
+    if target.unit.class_name is not None:
+        return
+    name = target.unit.name
+    examples = from_issue(issue, name)
+    valued = [e for e in examples if e.expected is not None]
+    if valued:
+        yield _draft(target, [_asserts(e) for e in valued])
+    raised = _EXCEPTION.search(issue)
+    if raised is not None and re.search(r"\braises?\b|Traceback|\bcrash", issue):
+        calls = [e.call for e in (*examples, *_shown_calls(issue, name))]
+        for call in dict.fromkeys(calls):
+            yield _draft(target, [f"{call}  # must not raise {raised[1]}"])
+
+
+def _shown_calls(issue: str, name: str) -> Iterator[Example]:
+    for found in re.finditer(rf"\b{re.escape(name)}\([^()\n]*\)", issue):
+        yield Example(call=found[0], expected=None, origin="issue")
+
+
+def _asserts(example: Example) -> str:
+    if example.expected in {"True", "False", "None"}:
+        return f"assert {example.call} is {example.expected}"
+    return f"assert {example.call} == {example.expected}"
+
+
+def _draft(target: _Named, statements: Sequence[str]) -> _Draft:
+    name = target.unit.name
+    body = "".join(f"    {s}\n" for s in statements)
+    text = f"from {target.module} import {name}\n\n\ndef test_{name}_as_reported():\n{body}"
+    return _Draft(text=text, tests=(f"test_{name}_as_reported",), how="rule")
+
+
+def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailure | None:
+    unit = target.unit
+    issue = ports.task.unit.issue.text
+    imported = (unit.class_name or unit.name).partition(".")[0]
+    question = TestQuestion(
+        issue=issue,
+        module=target.module,
+        name=imported,
+        head=head_of(unit.text) or unit.text,
+        temperature=round(_WARMER * number, 2),
+        seed=ports.task.seed + number,
+    )
+    test = propose_test(question, ports.asker, ports.notebook)
+    if test is None or isinstance(test, ModelFailure):
+        return test
+    if not _keeps_to_issue(test, unit, issue):
+        return None
+    name = re.search(r"def\s+(\w+)", test)
+    if name is None:
+        return None
+    helps = "import pytest\n\n" if "pytest." in test else ""
+    text = f"{helps}from {target.module} import {imported}\n\n\n{test}\n"
+    return _Draft(text=text, tests=(name[1],), how="model")
+
+
+def _keeps_to_issue(test: str, unit: CodeUnit, issue: str) -> bool:
+    """Whether a test calls the function and expects only what the issue or the docstring says."""
+    tree = tree_of(test)
+    if tree is None:
+        return False
+    if unit.name not in set(called_in(tree)) and unit.name != "__init__":
+        return False
+    if not any(isinstance(n, ast.Assert) for n in ast.walk(tree)) and "raises" not in test:
+        return False
+    said = "".join((issue + head_of(unit.text)).split()).replace('"', "'")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
+            for side in (node.test.left, *node.test.comparators):
+                if isinstance(side, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set):
+                    text = "".join(ast.unparse(side).split()).replace('"', "'")
+                    if text not in _EVERYDAY and text not in said:
+                        return False
+    return True
+
+
+# --- whether it fails for the right reason -------------------------------------------------------
+
+
+def _checked(draft: _Draft, path: str, target: _Named, ports: Ports) -> Reproduced | None:
+    ids = tuple(f"{path}::{name}" for name in draft.tests)
+    edit = FileEdit(path=path, text=draft.text)
+    with ports.workspace.checkout(ports.task.tree) as root:
+        write(root, (edit,))
+        report = ports.suite.run(root, ids)
+    failing = _for_the_reason(report, ids, target, ports.task.unit.issue.text)
+    return Reproduced(edit=edit, failing=failing, how=draft.how) if failing else None
+
+
+def _for_the_reason(
+    report: TestReport, ids: Sequence[str], target: _Named, issue: str
+) -> tuple[TestResult, ...]:
+    if report.state is not ReportState.COMPLETE:
+        return ()
+    found = [
+        r for t in ids if (r := report.result(t)) is not None and r.outcome is TestOutcome.FAILED
+    ]
+    return tuple(r for r in found if _is_reason(r, target, issue))
+
+
+def _is_reason(result: TestResult, target: _Named, issue: str) -> bool:
+    message = result.message.strip()
+    if message.startswith(("AssertionError", "assert ")):
+        return True
+    inside = any(f.path == target.unit.path for f in result.frames)
+    kind = re.match(r"[\w.]+", message)
+    name = kind[0].rpartition(".")[2] if kind is not None else ""
+    if any(message.startswith(f) or name == f.strip() for f in _OWN_FAULTS) and name not in issue:
+        return False
+    return inside and bool(name) and name in issue
+
+
+def write(root: Path, edits: Sequence[FileEdit]) -> None:
+    """Write edits into a scratch copy of a tree."""
+    for edit in edits:
+        path = root / edit.path
+        if edit.text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(edit.text.encode())

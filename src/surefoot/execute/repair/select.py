@@ -1,0 +1,179 @@
+"""Which of several candidates that pass all known tests is taken, if any. Passing is not right.
+
+Candidates are put together by what they do on generated inputs. Independent ideas that end in the same behaviour speak
+for it: each sample of the model is one, a plain syntax-tree edit is another kind of one. A behaviour that too little
+speaks for, beside others that pass as well, is not taken: an honest "not sure" is better than a wrong "done". Pure.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from surefoot.execute.repair.probe import RAISED, STUCK
+from surefoot.values import Candidate
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """How a candidate's score is put together (SPEC B7), and what selection asks for. All are settings."""
+
+    expected_pass: float = 0.5
+    blast_radius: float = 0.3
+    reversibility: float = 0.2
+    sample: float = 1.0
+    """What one independent sample of the model speaks for a behaviour."""
+    edit: float = 1.2
+    """What the likeliest syntax-tree edit of a behaviour speaks for it, times its prior's root."""
+    examples: float = 1.0
+    """What holding all examples of docstring and issue adds."""
+    doubt: float = 0.6
+    """What speaks against every behaviour: the right one may not be among the candidates."""
+    need: float = 0.6
+    """Share of all that was said that a behaviour needs to be taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """A candidate that passes all known tests, with what else was found out about it."""
+
+    candidate: Candidate
+    samples: int
+    """Independent model samples that gave this very code; 0 for a syntax-tree edit alone."""
+    edited: bool
+    """A syntax-tree edit gave it."""
+    prior: float
+    """The likeliest generator's word, 0..1."""
+    changed_lines: int
+    changed_files: int
+    words: Words | None
+    """What it did on each generated input; None when that could not be found out."""
+    examples: tuple[bool, ...]
+    """Which examples of docstring and issue hold."""
+    special: str | None
+    """How it answers single test inputs by name, when it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Candidates that do the same."""
+
+    members: tuple[Passing, ...]
+    """The one to take first."""
+    weight: float
+    """What speaks for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was decided."""
+
+    taken: Passing | None
+    reason: str
+    confidence: float
+    """Share of the best behaviour, 0..1."""
+    clusters: tuple[Cluster, ...]
+    score: float = 0.0
+    """B7's score of the one taken."""
+
+
+def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) -> Choice:
+    """Take the best candidate of the behaviour that most speaks for, or none when too little does."""
+    honest = [p for p in passing if p.special is None]
+    if not honest:
+        reason = passing[0].special if passing else None
+        text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
+        return Choice(taken=None, reason=text, confidence=0.0, clusters=())
+    kept = _best_examples(honest)
+    clusters = cluster(kept, weights)
+    total = sum(c.weight for c in clusters) + weights.doubt
+    best = clusters[0]
+    confidence = best.weight / total
+    taken = best.members[0]
+    score = b7(taken, confidence, weights, max_files)
+    others = len(clusters) - 1
+    said = (
+        f"{sum(p.samples for p in best.members)} samples and "
+        f"{sum(p.edited for p in best.members)} edits agree on generated inputs, "
+        f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
+        f"confidence {confidence:.2f}"
+    )
+    if confidence < weights.need:
+        reason = f"not sure: {said}, {weights.need:.2f} is needed"
+        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
+    return Choice(taken=taken, reason=said, confidence=confidence, clusters=clusters, score=score)
+
+
+def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int) -> float:
+    """SPEC B7's score: expected pass, smallness by files, reversibility."""
+    blast = min(1.0, passing.changed_files / max(1, max_files))
+    deletes = any(e.text is None for e in passing.candidate.edits)
+    return (
+        weights.expected_pass * expected_pass
+        + weights.blast_radius * (1 - blast)
+        + weights.reversibility * (0.0 if deletes else 1.0)
+    )
+
+
+def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]:
+    """Candidates by behaviour, what most speaks for first."""
+    comparable = _comparable(passing)
+    groups: dict[Words, list[Passing]] = {}
+    for item in passing:
+        groups.setdefault(comparable(item), []).append(item)
+    found = [_cluster(members, weights) for members in groups.values()]
+    return tuple(
+        sorted(found, key=lambda c: (-c.weight, c.members[0].changed_lines, _name(c.members[0])))
+    )
+
+
+def _cluster(members: Sequence[Passing], weights: Weights) -> Cluster:
+    samples = sum(p.samples for p in members)
+    edit = max((p.prior for p in members if p.edited), default=0.0)
+    weight = weights.sample * samples + weights.edit * edit**0.5
+    if members[0].examples and all(all(p.examples) for p in members):
+        weight += weights.examples
+    ordered = sorted(members, key=lambda p: (p.changed_lines, -p.samples, -p.prior, _name(p)))
+    return Cluster(members=tuple(ordered), weight=weight)
+
+
+def _name(passing: Passing) -> str:
+    return str(passing.candidate.candidate_id)
+
+
+def _best_examples(passing: Sequence[Passing]) -> list[Passing]:
+    """Those that hold most examples; a docstring's example that nobody holds is taken for a mistake of its own."""
+    most = max(sum(p.examples) for p in passing)
+    return [p for p in passing if sum(p.examples) == most]
+
+
+def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
+    """What of the words to compare: inputs on which nobody stuck and at most half of all raised.
+
+    An input that makes most candidates raise is one that no caller gives.
+    """
+    told = [p.words for p in passing if p.words is not None]
+    length = min((len(w) for w in told), default=0)
+    good = [
+        place
+        for place in range(length)
+        if all(w[place] != STUCK for w in told)
+        and 2 * sum(w[place].startswith(RAISED) for w in told) <= len(told)
+    ]
+
+    def words(item: Passing) -> Words:
+        if item.words is None:
+            return ("unknown", _name(item))
+        return tuple(item.words[place] for place in good)
+
+    return words
+
+
+MAX_TELLING: Final = 3
+
+
+def telling_inputs(first: Words, second: Words) -> tuple[int, ...]:
+    """Places of the first few inputs on which two behaviours differ."""
+    places = [n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b]
+    return tuple(places[:MAX_TELLING])

@@ -1,0 +1,93 @@
+"""The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
+
+from collections.abc import Sequence
+
+from surefoot.execute.repair.candidates import from_mutations
+from surefoot.execute.repair.limits import RepairLimits
+from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.mutate import Mutation, mutations
+from surefoot.execute.repair.trials import Trials, Tried
+from surefoot.execute.source import CodeUnit, Source, parse, units
+from surefoot.values import Candidate
+
+_LEVELS = 2
+"""Further edits on top of a first one: bugs of up to three places."""
+
+
+class SyntaxSearch:
+    """Edits of the suspects of one turn."""
+
+    def __init__(self, trials: Trials, limits: RepairLimits) -> None:
+        self._trials = trials
+        self._limits = limits
+        self._near: list[tuple[Tried, Suspect]] = []
+
+    def singles(self, source: Source, suspect: Suspect) -> None:
+        """Every plausible single edit of a suspect, likeliest first."""
+        ranked = _ranked(source, suspect.unit, suspect)
+        for mutation in ranked[: self._limits.first_order]:
+            if self._full():
+                break
+            self._try(from_mutations(source, (mutation,)), suspect)
+        self._trials.tell_counts(f"single edits of {suspect.key}")
+
+    def deeper(self) -> None:
+        """Further edits on top of the best so far, level by level, until some candidate passes."""
+        for _ in range(_LEVELS):
+            if self._trials.passing:
+                return
+            beam, self._near = self._beam(), []
+            for tried, suspect in beam:
+                self._further(tried, suspect)
+            if beam:
+                self._trials.tell_counts(f"further edits of {beam[0][1].key}")
+
+    def _further(self, tried: Tried, suspect: Suspect) -> None:
+        edit = next((e for e in tried.candidate.edits if e.path == suspect.path), None)
+        source = parse(suspect.path, edit.text) if edit is not None and edit.text else None
+        if source is None:
+            return
+        unit = None
+        if suspect.unit is not None:
+            named = [u for u in units(source) if u.qualname == suspect.unit.qualname]
+            unit = named[-1] if named else None
+        for mutation in _ranked(source, unit, suspect)[: self._limits.deeper]:
+            if self._full():
+                return
+            self._try(_stacked(tried.candidate, from_mutations(source, (mutation,))), suspect)
+
+    def _try(self, candidate: Candidate, suspect: Suspect) -> None:
+        tried = self._trials.attempt(candidate)
+        if tried is not None and not tried.passed and self._trials.nearer(tried):
+            self._near.append((tried, suspect))
+
+    def _beam(self) -> Sequence[tuple[Tried, Suspect]]:
+        """The nearest, one for each way of failing."""
+        ordered = sorted(
+            self._near,
+            key=lambda pair: (*(-x for x in pair[0].rank), pair[0].candidate.candidate_id),
+        )
+        kept: dict[str, tuple[Tried, Suspect]] = {}
+        for tried, suspect in ordered:
+            kept.setdefault(tried.message, (tried, suspect))
+        return list(kept.values())[: self._limits.beam]
+
+    def _full(self) -> bool:
+        passing = sum(t.candidate.generator.startswith("ast:") for t in self._trials.passing)
+        return self._trials.count >= self._limits.candidates or passing >= self._limits.passing
+
+
+def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:
+    found = mutations(source, unit)
+    return sorted(found, key=lambda m: -m.weight * suspect.suspicion(m.line) ** 0.5)
+
+
+def _stacked(first: Candidate, second: Candidate) -> Candidate:
+    """The second candidate told as an edit on top of the first."""
+    return Candidate(
+        candidate_id=second.candidate_id,
+        generator=f"{first.generator}+{second.generator.removeprefix('ast:')}",
+        edits=second.edits,
+        description=f"{first.description}; {second.description}",
+        prior=first.prior * second.prior,
+    )

@@ -1,0 +1,171 @@
+"""Candidates meet the tests in the worker; what came out is kept and recorded.
+
+Recorded one by one is what later steps or people can lean on: every candidate of the model, and each syntax-tree edit
+that passed or came nearer. The other edits, hundreds that changed nothing, are recorded as one count a search: they are
+determined by source and limits, so a later turn knows that they were tried without a list.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from surefoot.codec import digest, encode
+from surefoot.events import CandidateTried, FactLearned
+from surefoot.execute.repair.candidates import mark
+from surefoot.execute.repair.failure import closeness, first_failure, passed_all
+from surefoot.kernel.ports import Notebook, TrialWorker
+from surefoot.values import Candidate, Digest, ReportState, TestReport, TestResult
+
+PASSED = "passed the known tests"
+CHOSEN = "chosen"
+_NEARER = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What one candidate did."""
+
+    candidate: Candidate
+    passed: bool
+    """All failing tests and the wider ones pass."""
+    fixed: int
+    """Failing tests that pass now, as far as they were run."""
+    failure: TestResult | None
+    """The first test that failed."""
+    near: float
+    """How near it came, 0..1."""
+    message: str
+
+    @property
+    def rank(self) -> tuple[int, float, float]:
+        """Larger is better."""
+        return (self.fixed, self.near, self.candidate.prior)
+
+
+class Trials:
+    """All trials of one turn."""
+
+    def __init__(
+        self,
+        worker: TrialWorker,
+        notebook: Notebook,
+        *,
+        failing: Sequence[str],
+        wider: Sequence[str],
+        known: Mapping[Digest, str],
+    ) -> None:
+        self._worker = worker
+        self._notebook = notebook
+        self.failing = tuple(failing)
+        self.wider = tuple(wider)
+        self._known = known
+        self._seen: dict[str, Tried] = {}
+        self._counts: Counter[str] = Counter()
+        self.count = 0
+        """Candidates run so far."""
+        self.base = self._unchanged()
+
+    @property
+    def passing(self) -> list[Tried]:
+        """Candidates that passed, in the order in which they did."""
+        return [t for t in self._seen.values() if t.passed]
+
+    def seen(self, candidate: Candidate) -> Tried | None:
+        """What an equal candidate did in this turn."""
+        return self._seen.get(mark(candidate))
+
+    def attempt(self, candidate: Candidate, *, record: bool = False) -> Tried | None:
+        """Run a candidate unless the same idea was run before; None then."""
+        key = mark(candidate)
+        blob = encode(candidate)
+        if key in self._seen or self._refuted(digest(blob)):
+            return None
+        self.count += 1
+        tried = self._run(candidate)
+        self._seen[key] = tried
+        if record or tried.passed or self.nearer(tried):
+            self._record(tried, blob)
+        else:
+            self._counts[tried.message.partition(":")[0][:40] or "failed"] += 1
+        return tried
+
+    def nearer(self, tried: Tried) -> bool:
+        """Whether it came nearer than the unchanged code."""
+        return tried.fixed > 0 or tried.near > self.base.near + _NEARER
+
+    def tell_counts(self, what: str) -> None:
+        """Record how many candidates changed nothing, and forget them."""
+        total = sum(self._counts.values())
+        if total:
+            told = ", ".join(f"{n} {name}" for name, n in sorted(self._counts.items()))
+            text = f"{what}: {total} candidates came no nearer ({told})"
+            self._notebook.record(FactLearned(topic="search", text=text))
+        self._counts.clear()
+
+    def tell(self, tried: Tried, message: str, score: float) -> None:
+        """Record what became of a candidate later."""
+        self._record(tried, encode(tried.candidate), message, score)
+
+    def _refuted(self, blob: Digest) -> bool:
+        """Whether an earlier turn is done with a candidate; one that only passed there may be looked at again."""
+        message = self._known.get(blob)
+        return message is not None and message != PASSED
+
+    def _unchanged(self) -> Tried:
+        nothing = Candidate(
+            candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
+        )
+        return self._run(nothing)
+
+    def _run(self, candidate: Candidate) -> Tried:
+        report = self._worker.attempt(candidate, self.failing).report
+        if passed_all(report, self.failing):
+            return self._wider(candidate)
+        failure = first_failure(report)
+        fixed = len(set(report.passing) & set(self.failing))
+        near = closeness(failure) if report.state is ReportState.COMPLETE else 0.0
+        return Tried(
+            candidate=candidate,
+            passed=False,
+            fixed=fixed,
+            failure=failure,
+            near=near,
+            message=_said(report, failure),
+        )
+
+    def _wider(self, candidate: Candidate) -> Tried:
+        fixed = len(self.failing)
+        failure, message, passed = None, PASSED, True
+        if self.wider:
+            report = self._worker.attempt(candidate, self.wider).report
+            passed = passed_all(report, self.wider)
+            failure = first_failure(report)
+            message = PASSED if passed else f"breaks {_said(report, failure)}"
+        return Tried(
+            candidate=candidate,
+            passed=passed,
+            fixed=fixed,
+            failure=failure,
+            near=1.0 if passed else 0.9,
+            message=message,
+        )
+
+    def _record(self, tried: Tried, blob: bytes, message: str = "", score: float = 0.0) -> None:
+        self._notebook.record(
+            CandidateTried(
+                candidate=self._notebook.put(blob),
+                generator=tried.candidate.generator,
+                passed=tried.passed,
+                fixed=tried.fixed,
+                broken=int(not tried.passed and tried.fixed == len(self.failing)),
+                score=round(score or tried.near, 3),
+                message=message or tried.message,
+            )
+        )
+
+
+def _said(report: TestReport, failure: TestResult | None) -> str:
+    if failure is None:
+        return f"{report.state.value}: {report.reason}"
+    first = failure.message.strip().partition("\n")[0]
+    return f"{failure.test_id}: {first}"[:300]
