@@ -27,6 +27,8 @@ def gaming(
 
     `test_paths` and `control_paths` say which of the changed files hold tests, and which steer runner or gates.
     """
+    # Nothing on both sides is a file that is not text: that it is here says that it changed.
+    contents = {p: (b, a) for p, (b, a) in contents.items() if b is None or b != a}
     gates = frozenset(control_paths) | {path for path in contents if is_gate_file(path)}
     # A conftest that steers the runner is judged as such, not as a test.
     tests = frozenset(test_paths) - gates

@@ -33,7 +33,6 @@ def weakened_texts(contents: Contents, test_paths: frozenset[str]) -> Iterator[T
     for path in sorted(path for path in contents if path in test_paths and not is_python(path)):
         before, after = contents[path]
         if PurePosixPath(path).suffix.lower() not in _CODE:
-            # A file that is not text is None on both sides; that it is here says that it changed.
             if before is not None or after is None:
                 what = "is gone" if before is not None and after is None else "changed"
                 yield Told(
