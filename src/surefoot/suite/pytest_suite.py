@@ -18,7 +18,8 @@ from surefoot.suite.verdict import FAILED, hear, judge
 from surefoot.suite.worker import open_worker
 from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport, TestResult
 
-PROBE: Final = Path(__file__).parent / "inside" / "probe_plugin.py"
+INSIDE: Final = Path(__file__).parent / "inside"
+PROBE: Final = INSIDE / "probe_plugin.py"
 OUTPUT_TAIL: Final = 8_000
 HEADING: Final = re.compile(r"=+ (FAILURES|ERRORS|short test summary info) =+$")
 COUNTS: Final = re.compile(r"=* ?\d+ \w+.* in [0-9.]+s.*$")
@@ -64,6 +65,7 @@ class PytestSuite:
             "root": str(root),
             "original": str(self._original.resolve()),
             "source_roots": list(self._plan.source_roots),
+            "runner": self._plan.runner,
             "args": list(self._plan.args),
             "tests": None if tests is None else list(tests),
             "controls": list(controls.items()),
@@ -75,7 +77,12 @@ class PytestSuite:
                 cwd=root,
                 env=environment(self._plan),
                 stdin=codec.canonical(order),
-                reads=(*self._plan.reads, *self._plan.editable, PROBE),
+                reads=(
+                    *self._plan.reads,
+                    *self._plan.editable,
+                    PROBE,
+                    INSIDE / "unittest_runner.py",
+                ),
                 writes=(root,),
                 binds=mounts(self._plan, self._original, root),
                 limits=replace(self._limits, output_bytes=REPORT_BYTES),

@@ -27,7 +27,8 @@ from surefoot.values import (
 
 HERE: Final = Path(__file__).parent / "inside"
 PARTS: Final = tuple(
-    HERE / name for name in ("worker_main.py", "probe_plugin.py", "hot_swap.py", "tracer.py")
+    HERE / f"{name}.py"
+    for name in ("worker_main", "probe_plugin", "unittest_runner", "hot_swap", "tracer")
 )
 LEFT_OUT: Final = shutil.ignore_patterns(
     ".git", ".venv", "venv", "node_modules", "__pycache__", ".surefoot", ".tox", ".nox", "*.pyc"
@@ -258,7 +259,8 @@ def open_worker(
             "tests": list(tests),
             "collect_s": COLLECT_S,
             "start_s": START_S,
-            "warm": warm,
+            "warm": warm and plan.runner == "pytest",
+            "runner": plan.runner,
         }
         worker = ForkedWorker(processes, command, order, tests=tests, known_s=known_s)
         try:

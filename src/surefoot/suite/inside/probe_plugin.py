@@ -18,6 +18,7 @@ if __name__ == "__main__" and sys.path and sys.path[0] == __file__.rpartition("/
     del sys.path[0]  # our own modules must not be importable by the project
 
 import hashlib
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -342,7 +343,7 @@ def witness_hooks(hooks: Hooks, now: dict[str, Phases], say: Say) -> None:
 
     def watching(item: Any) -> Iterator[None]:
         original = item.obj
-        if not _is_sync(original):
+        if not is_sync(original):
             yield
             return
         if is_replaced(code_of(original), codes.get(item.nodeid)):
@@ -386,7 +387,7 @@ def must_call(item: Any) -> bool:
 
     runs = getattr(type(item).runtest, "__module__", "")
     ours = isinstance(item, pytest.Function) and runs.startswith("_pytest.")
-    return ours and _is_sync(function_of(item))
+    return ours and is_sync(function_of(item))
 
 
 def code_of(function: Any) -> Any:
@@ -394,7 +395,8 @@ def code_of(function: Any) -> Any:
     return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
-def _is_sync(function: Any) -> bool:
+def is_sync(function: Any) -> bool:
+    """Whether calling the function runs it to its end."""
     import inspect  # noqa: PLC0415
 
     inner = getattr(getattr(function, "hypothesis", None), "inner_test", function)
@@ -419,6 +421,8 @@ def watched(function: Any, phases: Phases) -> Any:
         phases.witness = "returned"
         return result
 
+    # What decorators left on the function, e.g. that it is expected to fail.
+    call.__dict__.update(getattr(function, "__dict__", {}))
     return call
 
 
@@ -592,16 +596,38 @@ def run_pytest(order: Fields, say: Say) -> int:
     return int(pytest.main(arguments, plugins=plugins))
 
 
+def sibling(name: str) -> Any:
+    """A module of ours beside this file, without making it importable by the project."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    loader = importlib.machinery.SourceFileLoader("surefoot_" + name, path)
+    module = types.ModuleType(loader.name)
+    module.__file__ = path
+    loader.exec_module(module)
+    return module
+
+
+def run_unittest(order: Fields, say: Say) -> int:
+    """Run the tests without pytest and return the exit code that it would have given."""
+    runner = sibling("unittest_runner")
+    before = snapshot()
+    probe = types.SimpleNamespace(**globals())
+    code = int(runner.run(probe, {**order, "keep_going": True}, say))
+    for name in tampered(before, order["root"]):
+        say("tampered", name=name)
+    return code
+
+
 def main() -> None:
     """Do what the order says and end the process without the project's exit handlers."""
     order = read_order()
     say = open_channel(bytes.fromhex(order.pop("key")))
     end, flush = os._exit, (sys.stdout.flush, sys.stderr.flush)
-    if not load_pytest():
+    run = run_pytest if order["runner"] == "pytest" else run_unittest
+    if run is run_pytest and not load_pytest():
         say("tool-missing", tool="pytest")
         end(4)
     enter_tree(order["root"], order["source_roots"])
-    code = run_pytest(order, say)
+    code = run(order, say)
     say("foreign", files=foreign_files(order["root"], order["original"]))
     say("end", exit_code=code)
     for each in flush:

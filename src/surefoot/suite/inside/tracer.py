@@ -13,6 +13,10 @@ LOOKS = 5_000
 """Executed lines after which values are no longer looked at; lines are recorded to the end."""
 
 
+class TooLongError(BaseException):
+    """Ends a traced test; not an `Exception`, so that code which catches those does not swallow it."""
+
+
 class Tracer:
     """Records executed lines of `files` (absolute path to shown path) and the locals that change on them."""
 
@@ -25,6 +29,13 @@ class Tracer:
         self._repr = reprlib.Repr()
         self._repr.maxstring = self._repr.maxother = 60
         self._repr.maxlist = self._repr.maxtuple = self._repr.maxset = 8
+
+    def __enter__(self) -> Tracer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         """Trace every frame that is entered from now on."""

@@ -19,7 +19,7 @@ if __name__ == "__main__" and sys.path and sys.path[0] == __file__.rpartition("/
 import contextlib
 import gc
 import importlib
-import importlib.util
+import importlib.machinery
 import json
 import math
 import os
@@ -33,6 +33,7 @@ import threading
 import time
 import types
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ SCANNED = 2_000
 def sibling(name: str) -> Any:
     """A module of ours beside this file, without making it importable by the project."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
-    spec = importlib.util.spec_from_file_location("surefoot_" + name, path)
-    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # the file is there
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    loader = importlib.machinery.SourceFileLoader("surefoot_" + name, path)
+    module = types.ModuleType(loader.name)
+    module.__file__ = path
+    loader.exec_module(module)
     return module
 
 
@@ -361,10 +362,9 @@ def run_items(items: list[Any], say: Callable[..., None], request: Fields) -> No
 
 def start_tracer(trace: Fields) -> Any:
     """A tracer, and an end to the test that it follows: what it has seen by then is worth having."""
-    import pytest  # noqa: PLC0415
 
     def too_long(_signum: int, _frame: Any) -> None:
-        raise pytest.fail.Exception("the traced test was ended: it took too long")
+        raise tracer.TooLongError("the traced test was ended: it took too long")
 
     signal.signal(signal.SIGVTALRM, too_long)
     signal.setitimer(signal.ITIMER_VIRTUAL, trace["limit_s"], 1.0)
@@ -424,7 +424,8 @@ class Supervisor:
         self._tree = Tree(self._root, order["pristine"])
         self._warm: socket.socket | None = None
         self._warm_pid = 0
-        self._why_cold = "" if order["warm"] else "the order says so"
+        self._pytest = order["runner"] == "pytest"
+        self._why_cold = "" if order["warm"] else "no process was kept warm"
 
     def send(self, answer: Fields) -> None:
         """Answer on the channel."""
@@ -506,24 +507,34 @@ class Supervisor:
         return sources
 
     def _cold(self, request: Fields) -> Fields:
-        import pytest  # noqa: PLC0415
-
-        def work(say: Callable[..., None]) -> None:
-            hooks = probe.Hooks()
-            probe.record_hooks(hooks, say, self._root, {})
-            if "trace" in request:
-                trace_hooks(hooks, request["trace"], say)
-            arguments = probe.pytest_arguments(self._root, request["tests"], [])
-            arguments += (
-                ["--tb=native"] if request["keep_going"] else ["--maxfail=1", "--tb=native"]
-            )
-            sys.argv = ["pytest", *arguments]
-            code = pytest.main(arguments, plugins=[hooks])
-            say("end", exit_code=int(code))
-
+        work = partial(self._run_pytest if self._pytest else self._run_unittest, request)
         close = (self._channel,) if self._warm is None else (self._channel, self._warm.fileno())
         keep = (self._warm_pid,) if self._warm is not None else ()
         return in_fork(work, request["limit_s"] + self._order["start_s"], close, keep)
+
+    def _run_unittest(self, request: Fields, say: Callable[..., None]) -> None:
+        order = {**request, "root": self._root, "args": [], "controls": []}
+        runner = sibling("unittest_runner")
+        if "trace" in request:
+            follow = start_tracer(request["trace"])
+            code = runner.run(probe, order, say, follow)
+            say("trace", lines=follow.lines(), values=follow.values())
+        else:
+            code = runner.run(probe, order, say)
+        say("end", exit_code=code)
+
+    def _run_pytest(self, request: Fields, say: Callable[..., None]) -> None:
+        import pytest  # noqa: PLC0415
+
+        hooks = probe.Hooks()
+        probe.record_hooks(hooks, say, self._root, {})
+        if "trace" in request:
+            trace_hooks(hooks, request["trace"], say)
+        arguments = probe.pytest_arguments(self._root, request["tests"], [])
+        arguments += ["--tb=native"] if request["keep_going"] else ["--maxfail=1", "--tb=native"]
+        sys.argv = ["pytest", *arguments]
+        code = pytest.main(arguments, plugins=[hooks])
+        say("end", exit_code=int(code))
 
 
 def trace_hooks(hooks: Any, trace: Fields, say: Callable[..., None]) -> None:
@@ -550,10 +561,11 @@ def main() -> None:
     os.dup2(empty, 1)
     order: Fields = json.loads(lines.readline())
     supervisor = Supervisor(order, channel)
-    if not probe.load_pytest():
-        supervisor.send({"tool_missing": "pytest"})
-        os._exit(4)
-    rehearse()
+    if order["runner"] == "pytest":
+        if not probe.load_pytest():
+            supervisor.send({"tool_missing": "pytest"})
+            os._exit(4)
+        rehearse()
     probe.enter_tree(order["root"], order["source_roots"])
     adopt_orphans()
     if order["warm"]:
