@@ -139,18 +139,21 @@ def test_processes_that_start_together_share_one_host(weights: Path, tmp_path: P
     os.kill(json.loads(address.read_text())["pid"], signal.SIGTERM)
 
 
-def test_a_killed_client_does_not_hurt_the_host(opened: Open, weights: Path, home: Path) -> None:
-    """A client that is killed in the middle of a call leaves a host that answers others."""
-    model = opened()
-    host = pid(model)
-    argv = [sys.executable, "-c", CLIENT, str(weights), str(home), "900"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE) as client:
+def test_a_killed_client_does_not_hurt_the_host(weights: Path, tmp_path: Path) -> None:
+    """The client that started the host is killed with its whole process group in the middle of a call; others are answered."""
+    argv = [sys.executable, "-c", CLIENT, str(weights), str(tmp_path), "900"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as client:
         assert client.stdout is not None
-        assert client.stdout.readline().strip().isdigit()  # connected, and about to call
-        client.kill()
+        assert client.stdout.readline().strip().isdigit()  # the host is there, and the call begins
+        (address,) = tmp_path.glob("hosts/*/address.json")
+        host = json.loads(address.read_text())["pid"]
+        os.killpg(client.pid, signal.SIGKILL)
+    model = EmbeddedModel(weights, tmp_path, context_tokens=1024, threads=1)
     answers = model.complete([ask(f"question {i}") for i in range(4)])
     assert all(isinstance(a, ModelReply) for a in answers)
     assert pid(model) == host
+    model.close()
+    os.kill(host, signal.SIGTERM)
 
 
 def test_a_dead_host_is_replaced(opened: Open) -> None:
@@ -173,6 +176,10 @@ def test_a_host_that_dies_in_the_middle_of_a_call_is_replaced(opened: Open) -> N
     asked = ask(max_tokens=900)
     caller = threading.Thread(target=lambda: answers.append(model.complete((asked,))))
     caller.start()
+    talk = model._talk
+    assert talk is not None
+    while len(talk._idle_slots()) == model.parallel:
+        assert caller.is_alive()
     os.kill(host, signal.SIGKILL)
     caller.join(60)
     assert reply(answers[0]).usage.completion_tokens == 900

@@ -377,11 +377,13 @@ def test_a_drip_is_a_timeout() -> None:
 
     def drip() -> Iterator[bytes]:
         pause = threading.Event()
-        while not pause.wait(0.02):
+        for _ in range(100):
+            pause.wait(0.02)
             yield b" "
+        yield completion("late")  # well formed, so that only the time tells
 
     with ScriptedServer(lambda _: Wire(body=drip())) as there:
-        model = OpenAIChat("m", ChatServer(base_url=there.base_url, reply_s=0.3))
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url, reply_s=1.0))
         (answer,) = model.complete((ask(),))
         model.close()
     assert isinstance(answer, ModelFailure)
