@@ -1,69 +1,21 @@
 """A tree with something for every auditor, and the means to run them."""
 
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 import textwrap
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from surefoot.findings import Toolchain
-from surefoot.values import Command, ProcessResult, SandboxLevel
+from surefoot.kernel.ports import Processes
+from surefoot.sandbox import open_processes
 
 
-@dataclass
-class DirectProcesses:
-    """Runs commands without a fence, with the same clean environment and limits of time and output."""
-
-    level: SandboxLevel = SandboxLevel.NONE
-    commands: list[Command] = field(default_factory=list)
-
-    def run(self, command: Command) -> ProcessResult:
-        self.commands.append(command)
-        start = time.monotonic()
-        with tempfile.TemporaryDirectory() as scratch:
-            process = subprocess.Popen(
-                command.argv,
-                cwd=command.cwd,
-                env={**command.env, "HOME": scratch, "TMPDIR": scratch},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-            timed_out = False
-            try:
-                out, err = process.communicate(command.stdin, timeout=command.limits.wall_s)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-                os.killpg(process.pid, signal.SIGKILL)
-                out, err = process.communicate()
-        code = process.returncode
-        kept = command.limits.output_bytes
-        return ProcessResult(
-            exit_code=code if code >= 0 else None,
-            signal=-code if code < 0 else None,
-            stdout=out[:kept],
-            stderr=err[:kept],
-            wall_s=time.monotonic() - start,
-            timed_out=timed_out,
-            truncated=len(out) > kept or len(err) > kept,
-        )
-
-    def start(self, command: Command) -> None:
-        """Auditors start no workers."""
-        raise NotImplementedError(command.argv)
-
-
-@pytest.fixture
-def processes() -> DirectProcesses:
-    return DirectProcesses()
+@pytest.fixture(scope="session")
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Processes:
+    """The strongest fence of this machine, as the product opens it."""
+    return open_processes(scratch=tmp_path_factory.mktemp("scratch"), unsandboxed=True)
 
 
 @pytest.fixture
