@@ -430,7 +430,9 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         workspace=workspace,
         prover=prover,
         executors={
-            "repair": RepairExecutor(parts.suite, _repair_limits(frozen.settings)),
+            "repair": RepairExecutor(
+                parts.suite, _repair_limits(frozen.settings), ceilings.max_files
+            ),
             "fixer": FixerExecutor(
                 parts.processes,
                 parts.auditors,
