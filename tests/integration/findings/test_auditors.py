@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import sys
+import venv
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +143,20 @@ class TestMypy:
         assert "1 imports" in result.message
         (root / "a.py").write_text("def f(:\n")
         assert {(f.rule, f.severity) for f in found(auditor, root)} == {("syntax", Severity.HIGH)}
+
+    def test_packages_of_the_project(
+        self, tree: Tree, processes: Processes, toolchain: Toolchain, tmp_path: Path
+    ) -> None:
+        """With the project's interpreter its packages are known, and one that it lacks is a finding."""
+        home = tmp_path / "env"
+        venv.create(home, symlinks=True)
+        (package,) = home.glob("lib/python3*/site-packages")
+        (package / "known").mkdir()
+        (package / "known/py.typed").touch()
+        (package / "known/__init__.py").write_text("def f(x: int) -> int: ...\n")
+        root = tree({"mypy.ini": "[mypy]\n", "a.py": "import known, unknown\nknown.f('x')\n"})
+        auditor = MypyAuditor(processes, toolchain, project_python=home / "bin/python")
+        assert rules(found(auditor, root)) == {("import-not-found", 1), ("arg-type", 2)}
 
     def test_gives_up_is_broken(
         self, tree: Tree, processes: Processes, toolchain: Toolchain

@@ -75,7 +75,7 @@ class MypyAuditor:
                 *options,
                 *targets,
             ),
-            reads=self._toolchain.reads,
+            reads=(*self._toolchain.reads, *(_prefixes(python) if python else ())),
             limits=self._toolchain.limits,
             exit_codes=frozenset({0, 1, _FATAL}),
             module="mypy",
@@ -94,6 +94,17 @@ def applies(root: Path) -> bool:
     if _config(root) is not None:
         return True
     return any(path.endswith("/py.typed") or path == "py.typed" for path in own_files(root))
+
+
+def _prefixes(python: Path) -> tuple[Path, ...]:
+    """Where an interpreter and its packages are: its environment, and the installation behind it."""
+    candidates = dict.fromkeys((python.parent.parent, python.resolve().parent.parent))
+    # An interpreter that is linked into ~/bin does not make a home readable.
+    return tuple(
+        prefix
+        for prefix in candidates
+        if (prefix / "pyvenv.cfg").is_file() or any(prefix.glob("lib/python3*/os.py"))
+    )
 
 
 def _config(root: Path) -> dict[str, object] | None:
