@@ -22,6 +22,8 @@ _FENCE: Final = re.compile(
 _THINKING: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _HUNK: Final = re.compile(r"^@@.*?@@.*$", re.MULTILINE)
 _CODE_START: Final = re.compile(r"^[ \t]*(?:@|async def |def |class |import |from )", re.MULTILINE)
+_BODY: Final = re.compile(r"^\s*(?:return|yield|raise)\b", re.MULTILINE)
+"""What a function's body without its `def` is told from prose by."""
 _MAX_TRIMS: Final = 60
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -89,7 +91,7 @@ def _versions(block: str, original: str) -> Iterator[str]:
     yield plain
     yield _indented_bodies(plain)
     head = _head(original)
-    if head and not re.search(r"^\s*(?:async )?def ", block, re.MULTILINE):
+    if head and _BODY.search(plain) and not re.search(r"^\s*(?:async )?def ", block, re.MULTILINE):
         yield head + "\n" + textwrap.indent(plain, "    ")
     rows = plain.split("\n")
     for count in range(1, min(len(rows), _MAX_TRIMS)):

@@ -53,7 +53,7 @@ def from_issue(text: str, name: str) -> tuple[Example, ...]:
     doctests = (
         () if _GOT.search(text) or _EXPECTED.search(text) else tuple(_doctests(text, name, "issue"))
     )
-    return _unique([*_told(text, name), *doctests, *_issue_arrows(text, name)])
+    return _unique([*_told(text, name), *doctests, *_arrows(text, name, "issue")])
 
 
 def from_tests(sources: Iterable[Source], name: str) -> tuple[Example, ...]:
@@ -163,23 +163,17 @@ def _calls(call: str, name: str) -> bool:
 
 
 def _arrows(text: str, name: str, origin: str) -> Iterator[Example]:
-    """`f(x) -> y` in its many spellings; the value stands on the same line, or alone on the next."""
+    """`f(x) -> y` in its many spellings, the value on the same line."""
     for call, end in _calls_in(text, name):
-        rest = text[end:]
-        after = _AFTER.match(rest)
-        if after is None:
-            continue
-        value = _literal_prefix(rest[after.end() :].partition("\n")[0])
-        if value is not None:
+        after = _AFTER.match(text, end)
+        value = _literal_prefix(text[after.end() :].partition("\n")[0]) if after else None
+        if value is not None and not (origin == "issue" and _reports_wrong(text[end:])):
             yield Example(call=call, expected=value, origin=origin)
 
 
-def _issue_arrows(text: str, name: str) -> Iterator[Example]:
-    for example in _arrows(text, name, "issue"):
-        place = text.find(example.call)
-        rest = text[place + len(example.call) :][:_REACH]
-        if not _GOT.match(rest) and _EXPECTED.search(rest.partition("\n\n\n")[0]) is None:
-            yield example
+def _reports_wrong(rest: str) -> bool:
+    """Whether what follows a call in an issue tells the wrong value that it gave, or the right one later."""
+    return _GOT.match(rest) is not None or _EXPECTED.search(rest[:_REACH]) is not None
 
 
 def _told(text: str, name: str) -> Iterator[Example]:
@@ -194,22 +188,8 @@ def _told(text: str, name: str) -> Iterator[Example]:
         if told is None:
             continue
         value = _literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
-        claim = _claim(reach[told.end() :], name)
         if value is not None:
             yield Example(call=call, expected=value, origin="issue")
-        elif claim is not None:
-            yield Example(call=claim[0], expected=claim[1], origin="issue")
-
-
-def _claim(text: str, name: str) -> tuple[str, str] | None:
-    """`f(x) == y` given as the expectation itself."""
-    for call, end in _calls_in(text[:_REACH], name):
-        match = re.match(r"\s*==\s*", text[end:])
-        if match is not None:
-            value = _literal_prefix(text[end + match.end() :].partition("\n")[0])
-            if value is not None:
-                return call, value
-    return None
 
 
 def _calls_in(text: str, name: str) -> Iterator[tuple[str, int]]:

@@ -38,9 +38,9 @@ def graft(unit: CodeUnit, code: str) -> str:
         old_head if _parameters(unit.text) == _parameters(code) else _with_doc(new_head, old_head)
     )
     merged = "\n".join([*head, *_merged(old_body, new_body)])
-    wanted = shape(code)
+    wanted = _meaning(code)
     for text in (merged, "\n".join([*head, *new_body])):
-        if _same(text, wanted):
+        if _meaning(text) == wanted:
             return text
     return code
 
@@ -158,17 +158,19 @@ def _items(rows: Sequence[str]) -> list[tuple[str, list[str]]]:
     return items
 
 
-def _same(text: str, wanted: str) -> bool:
-    return bool(wanted) and _bare(shape(text)) == _bare(wanted)
-
-
-def _bare(dump: str) -> str:
-    """A dumped tree without the annotations of the signature, which the old head may say better."""
-    return re.sub(
-        r", annotation=(?:Name|Subscript|Constant|Attribute)\(.*?\)(?=[,)])|, returns=.*?(?=, type_params|\)$)",
-        "",
-        dump,
-    )
+def _meaning(text: str) -> str:
+    """The syntax tree of a function without its docstring and the annotations of its signature."""
+    tree = tree_of(text)
+    node = tree.body[0] if tree is not None and tree.body else None
+    if not isinstance(node, FunctionNode):
+        return ""
+    if docstring_node(node) is not None:
+        node.body = node.body[1:]
+    node.returns = None
+    for arg in ast.walk(node.args):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+    return ast.dump(node)
 
 
 def _without_comments(code: str) -> str:

@@ -314,7 +314,11 @@ def _slice(site: Site, node: ast.Slice) -> Iterator[Mutation]:
         (lower, upper or "-1", step): 0.25,
         (lower, upper, "2"): 0.1,
     }
-    start, end = _slice_place(site, node)
+    if lower.isdigit() and not upper:
+        ranked["", f"-{lower}", step] = 0.35
+    if upper.startswith("-") and not lower:
+        ranked[upper[1:], "", step] = 0.35
+    start, end = site.source.start(node), site.source.end(node)
     for (low, high, by), weight in ranked.items():
         if (low, high, by) != (lower, upper, step):
             text = f"{low}:{high}" + (f":{by}" if by else "")
@@ -329,10 +333,6 @@ def _slice(site: Site, node: ast.Slice) -> Iterator[Mutation]:
                 else f"-({site.text(bound)})"
             )
             yield site.replace(bound, negated, "slice", 0.3)
-
-
-def _slice_place(site: Site, node: ast.Slice) -> tuple[int, int]:
-    return site.source.start(node), site.source.end(node)
 
 
 def _offsets(site: Site) -> Iterator[Mutation]:

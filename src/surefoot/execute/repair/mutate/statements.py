@@ -248,20 +248,17 @@ def _insert(site: Site, before: ast.stmt, rows: Sequence[str], weight: float) ->
     return site.edit([TextEdit(start=start, end=start, text=text)], before, "guard", weight)
 
 
-def _step(site: Site) -> str:
+def _step(site: Site, root: FunctionNode) -> str:
     """One level of indentation as the unit writes it."""
-    for node in site.nodes:
-        if isinstance(node, ast.If | ast.For | ast.While) and node.body[0].lineno > node.lineno:
-            outer = site.source.indent_of(node.lineno)
-            return site.source.indent_of(node.body[0].lineno).removeprefix(outer)
-    return "    "
+    outer = site.source.indent_of(root.lineno)
+    return site.source.indent_of(root.body[0].lineno).removeprefix(outer)
 
 
 def _guards(site: Site, root: FunctionNode) -> Iterator[Mutation]:
     body = [s for s in root.body if not _is_docstring(site, s)]
     if not body or not _alone(site, body[0]):
         return
-    step = _step(site)
+    step = _step(site, root)
     parameters = [a.arg for a in (*root.args.posonlyargs, *root.args.args)]
     parameters = [p for p in parameters if p not in {"self", "cls"}]
     for name in parameters:
@@ -332,7 +329,7 @@ def _defaults(site: Site, root: FunctionNode) -> Iterator[Mutation]:
     body = [s for s in root.body if not _is_docstring(site, s)]
     if not body:
         return
-    step = _step(site)
+    step = _step(site, root)
     for arg, default in pairs:
         if isinstance(default, ast.List | ast.Dict | ast.Set | ast.Call):
             text = site.text(default)

@@ -1,0 +1,81 @@
+"""Examples in docstrings, issues and tests."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from surefoot.execute.repair.examples import Example, from_docstring, from_issue, from_tests
+from surefoot.execute.source import parse
+
+
+def pairs(examples: Iterable[Example]) -> list[tuple[str, str | None]]:
+    return [(e.call, e.expected) for e in examples]
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "expected"),
+    [
+        (">>> f(1, 2)\n3\n", "f(1, 2)", "3"),
+        ("f(1) => 2", "f(1)", "2"),
+        ("f(1) ==> 2", "f(1)", "2"),
+        ("f([1, 2]) -> [2, 1]", "f([1, 2])", "[2, 1]"),
+        ("f('a(b') ➞ 'x'", "f('a(b')", "'x'"),
+        ("f(1) == True", "f(1)", "True"),
+        ("f(1) = 2.5", "f(1)", "2.5"),
+        ("f(19) should return 2.", "f(19)", "2"),
+        ("f(1) returns (1, 'a') since it can.", "f(1)", "(1, 'a')"),
+        ("f({'a': 1})  # => {'a': 2}", "f({'a': 1})", "{'a': 2}"),
+        ("f(1) # returns 'x, y'", "f(1)", "'x, y'"),
+    ],
+)
+def test_docstring_examples(text: str, call: str, expected: str) -> None:
+    """The spellings in which docstrings tell what a call gives."""
+    assert pairs(from_docstring(text, "f")) == [(call, expected)]
+
+
+@pytest.mark.parametrize(
+    "text", ["f(x) -> 3", "g(1) -> 2", "my_f(1) -> 2", "f(1", "f(1) is nice", "f(1, y=2) -> 3"]
+)
+def test_no_example(text: str) -> None:
+    """Variables, other functions and open brackets make no example with a value."""
+    assert [e for e in from_docstring(text, "f") if e.expected is not None] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# `f` is wrong\n\n    f(1, 2)\n\nGot: 5\nExpected: 3\n",
+        "f(1, 2) returns 5, expected 3",
+        "`f(1, 2)` gives 5 instead of the correct 3",
+        "f(1, 2) returned 5 but it should be 3.",
+        "Calling f(1, 2) should return 3.",
+        "I ran f(1, 2) and got 5. Expected `3`.",
+        "f(1, 2)\n\nGot: raises ValueError\nExpected: `f(1, 2) == 3`",
+        "The docs say f(1, 2) == 3, which fails.",
+    ],
+)
+def test_issue_examples(text: str) -> None:
+    """An issue's right value is taken, never the wrong one that it reports."""
+    assert pairs(from_issue(text, "f")) == [("f(1, 2)", "3")]
+
+
+def test_a_reported_wrong_value_is_no_example() -> None:
+    """A session that shows the bug is not taken for what is wanted."""
+    text = "This is wrong:\n\n>>> f(1, 2)\n5\n\nExpected: 3\n"
+    assert all(e.expected != "5" for e in from_issue(text, "f"))
+
+
+def test_test_examples() -> None:
+    """Calls in tests come with the literal that they are compared with, on either side."""
+    source = parse(
+        "t.py",
+        "def test_f():\n"
+        "    assert f(1) == 2\n    assert [3] == f(-4)\n    g = f('x')\n    assert m.f([1]) == g\n    f(g)\n",
+    )
+    assert source is not None
+    assert sorted(pairs(from_tests([source], "f")), key=str) == [
+        ("f('x')", None),
+        ("f(-4)", "[3]"),
+        ("f(1)", "2"),
+        ("f([1])", None),
+    ]

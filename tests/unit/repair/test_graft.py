@@ -1,0 +1,174 @@
+"""Rewritten functions put into their file with the smallest change."""
+
+import pytest
+
+from surefoot.execute.repair.candidates import (
+    changed_lines,
+    from_code,
+    mark,
+    special_cases,
+    told_literals,
+)
+from surefoot.execute.repair.graft import graft, head_of, splice
+from surefoot.execute.source import CodeUnit, Source, parse, units
+
+FILE = '''"""Module."""
+from __future__ import annotations
+
+import os
+
+
+def other():
+    return 1
+
+
+def total(values: list[int], start: int = 0) -> int:
+    """Add up.
+
+    All of them.
+    """
+    # begin here
+    result = start
+
+    for value in values:  # each one
+        result = result - value
+    return result
+'''
+
+
+def prepared(text: str = FILE, name: str = "total") -> tuple[Source, CodeUnit]:
+    source = parse("m.py", text)
+    assert source is not None
+    return source, next(u for u in units(source) if u.name == name)
+
+
+def test_only_what_changed_changes() -> None:
+    """Docstring, comments, blank lines and annotations stay, whatever the model made of them."""
+    source, unit = prepared()
+    code = (
+        "def total(values, start=0):\n    result = start\n    for value in values:\n"
+        "        result = result + value  # Fixed: add instead of subtract\n    return result"
+    )
+    grafted = splice(source, unit, graft(unit, code), (), ())
+    assert grafted == FILE.replace("result - value", "result + value")
+
+
+def test_a_new_signature_keeps_the_docstring() -> None:
+    """A parameter that the model changed is taken; the docstring stays."""
+    source, unit = prepared()
+    code = "def total(values, start=1):\n    return sum(values, start)"
+    grafted = splice(source, unit, graft(unit, code), (), ())
+    assert (
+        'def total(values, start=1):\n    """Add up.\n\n    All of them.\n    """\n    return sum'
+        in grafted
+    )
+
+
+def test_tabs_and_narrow_steps() -> None:
+    """New lines are indented as the function is."""
+    source, unit = prepared(
+        "class A:\n  def f(self, x):\n    if x:\n      return 1\n    return 2\n", "f"
+    )
+    code = "def f(self, x):\n    if not x:\n        return 1\n    return 2"
+    assert splice(source, unit, graft(unit, code), (), ()) == (
+        "class A:\n  def f(self, x):\n    if not x:\n      return 1\n    return 2\n"
+    )
+
+
+def test_a_string_over_lines_is_not_touched() -> None:
+    """Text inside a literal survives graft and splice to the letter."""
+    text = 'def f(x):\n    s = """a\n  b # no comment\n"""\n    return s - x\n'
+    source, unit = prepared(text, "f")
+    code = text.replace("- x", "+ x").rstrip()
+    assert splice(source, unit, graft(unit, code), (), ()) == text.replace("- x", "+ x")
+
+
+def test_imports_and_helpers_find_their_place() -> None:
+    """A missing import goes behind the imports, a helper before the function, each only when it is new and used."""
+    source, unit = prepared()
+    code = "def total(values, start=0):\n    return helper(math.fsum(values)) + os.getpid()"
+    text = splice(
+        source,
+        unit,
+        graft(unit, code),
+        ("import math", "import os", "import json"),
+        ("def helper(x):\n    return int(x)", "def other():\n    return 2"),
+    )
+    assert "import os\nimport math\n\n" in text
+    assert "json" not in text
+    assert text.count("def other") == 1
+    assert text.index("def helper") < text.index("def total")
+    assert parse("m.py", text) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (
+            '@d\ndef f(\n    a,\n):\n    """Doc."""\n    return a',
+            '@d\ndef f(\n    a,\n):\n    """Doc."""',
+        ),
+        ("def f(a):\n    return a", "def f(a):"),
+        ("def f(a): return a", ""),
+        ('def f(a):\n    """Doc only."""', ""),
+    ],
+)
+def test_heads(text: str, head: str) -> None:
+    """A head is decorators, signature and docstring; a function that cannot be cut there has none."""
+    assert head_of(text) == head
+
+
+def test_candidates_that_change_nothing() -> None:
+    """The unchanged function, in other layout, is no candidate."""
+    source, unit = prepared()
+    code = "def total(values, start=0):\n    result=start\n    for value in values: result = result-value\n    return result"
+    unchanged = from_code(source, unit, unit.text, generator="model:whole", prior=0.5)
+    assert unchanged is None
+    other = from_code(source, unit, code, generator="model:whole", prior=0.5)
+    assert other is not None
+    assert mark(other).endswith(mark(other).split("\0")[-1])
+
+
+def test_equal_ideas_have_equal_marks() -> None:
+    """The same code in another layout is the same idea."""
+    source, unit = prepared()
+    texts = (
+        "def total(values, start=0):\n    return sum(values)",
+        "def total(values, start=0):\n    return (sum(values))",
+    )
+    first, second = (from_code(source, unit, t, generator="g", prior=0.5) for t in texts)
+    assert first is not None
+    assert second is not None
+    assert mark(first) == mark(second)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("if values == [1, 2, 3]: return 6", True),
+        ("if start == 77: return 0", True),
+        ("return 606", True),
+        ("if start == 0: return 0", False),
+        ("return -1", False),
+        ("if start == 5: return 5", False),
+    ],
+)
+def test_answers_made_for_a_test(line: str, *, told: bool) -> None:
+    """A comparison with a test's own input, or its expected value returned, is seen; everyday constants are not."""
+    source, unit = prepared()
+    tests = parse(
+        "t.py",
+        "def test_it():\n    assert total([1, 2, 3], 77) == 606\n\ndef test_b():\n    assert total([], 5)\n",
+    )
+    assert tests is not None
+    after = parse("m.py", FILE.replace("    result = start\n", f"    {line}\n    result = start\n"))
+    assert after is not None
+    literals = told_literals([tests], frozenset({"test_it"}))
+    assert (special_cases(source, after, literals) is not None) is told
+    assert unit.name == "total"
+
+
+def test_changed_lines() -> None:
+    """The larger side of each change counts."""
+    assert changed_lines("a\nb\nc", "a\nx\ny\nc") == 2
+    assert changed_lines("a", "a") == 0

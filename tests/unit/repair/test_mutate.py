@@ -1,0 +1,161 @@
+"""Plain syntax-tree edits."""
+
+import ast
+
+import pytest
+
+from surefoot.execute.repair.mutate import mutations
+from surefoot.execute.source import apply, parse, units
+
+
+def mutants(text: str) -> set[str]:
+    source = parse("m.py", text)
+    assert source is not None
+    unit = units(source)[-1]
+    return {apply(source.text, m.edits) for m in mutations(source, unit)}
+
+
+def body(*lines: str, head: str = "def f(a, b, items):") -> str:
+    return "\n".join([head, *(f"    {line}" for line in lines), ""])
+
+
+FIXES = [
+    ("return a < b", "return a <= b"),
+    ("return a == b", "return a != b"),
+    ("return a in items", "return a not in items"),
+    ("return a and b", "return a or b"),
+    ("return a and b", "return b"),
+    ("return not a", "return a"),
+    ("return a + b", "return a - b"),
+    ("return a / b", "return a // b"),
+    ("return a - b", "return b - a"),
+    ("return (a + b) - 2", "return 2 - (a + b)"),
+    ("return a + b", "return a"),
+    ("return a if b else items", "return items if b else a"),
+    ("return items[1:]", "return items[:-1]"),
+    ("return items[0]", "return items[-1]"),
+    ("return items[a]", "return items[a + 1]"),
+    ("return list(range(a))", "return list(range(a + 1))"),
+    ("return list(range(a))", "return list(range(1, a))"),
+    ("return min(items)", "return max(items)"),
+    ("return any(items)", "return all(items)"),
+    ("return pow(a, b)", "return pow(b, a)"),
+    ("return a.lower()", "return a.upper()"),
+    ("return a.lower()", "return a"),
+    ("return a", "return b"),
+    ("return a", "return abs(a)"),
+    ("return items", "return sorted(items)"),
+    ("return sorted(items)", "return sorted(items, reverse=True)"),
+    ("return sorted(items, reverse=True)", "return sorted(items)"),
+    ("return items[a]", "return items.get(a, 0)"),
+    ("return 'x'", "return ''"),
+    ("return True", "return False"),
+    ("return 10", "return 9"),
+    ("return [x for x in items if x]", "return [x for x in items]"),
+    ("return [x for x in items]", "return [x for x in items if x]"),
+    ("return -a", "return a"),
+    ("return a ** 2", "return a * 2"),
+    ("return a % 2 == 0", "return a % 2 == 1"),
+    ("return isinstance(a, int)", "return isinstance(a, str)"),
+]
+
+
+@pytest.mark.parametrize(("broken", "right"), FIXES)
+def test_an_expression_is_mended(broken: str, right: str) -> None:
+    """Each of these one-place bugs has its mend among the edits."""
+    assert body(right) in mutants(body(broken))
+
+
+STATEMENTS = [
+    (["a = b", "return a"], ["a += b", "return a"]),
+    (["a += b", "return a"], ["a -= b", "return a"]),
+    (["a += b", "return a"], ["a = b", "return a"]),
+    (["for x in items:", "    break", "return a"], ["for x in items:", "    continue", "return a"]),
+    (["a = 1", "b = a", "return b"], ["b = a", "a = 1", "return b"]),
+    (["a = 1", "a = 2", "return a"], ["a = 1", "return a"]),
+    (["if a:", "    a = b", "return a"], ["a = b", "return a"]),
+    (
+        ["for x in items:", "    a += x", "    return a"],
+        ["for x in items:", "    a += x", "return a"],
+    ),
+    (
+        ["for x in items:", "    a = x", "b = a", "return b"],
+        ["for x in items:", "    a = x", "    b = a", "return b"],
+    ),
+    (["return items[0]"], ["if not items:", "    return []", "return items[0]"]),
+    (["for x in items:", "    a += x"], ["for x in items:", "    a += x", "return a"]),
+    (
+        ["if a:", "    return 1", "if b:", "    return 2"],
+        ["if a:", "    return 1", "elif b:", "    return 2"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("broken", "right"), STATEMENTS)
+def test_a_statement_is_mended(broken: list[str], right: list[str]) -> None:
+    """Nesting, order, assignment, guards and returns are mended too."""
+    assert body(*right) in mutants(body(*broken))
+
+
+def test_a_default_that_all_calls_share() -> None:
+    """A mutable default becomes None with a new value in each call."""
+    broken = "def f(a=[]):\n    return a\n"
+    assert "def f(a=None):\n    if a is None:\n        a = []\n    return a\n" in mutants(broken)
+
+
+def test_the_rest_of_the_file_stays() -> None:
+    """Comments, blank lines and quotes around the change are kept to the letter."""
+    text = "# top\nx = 'q'  # kept\n\n\ndef f(a, b):\n    # why\n    return a < b  # here\n"
+    assert text.replace("a < b", "a <= b") in mutants(text)
+
+
+def test_every_edit_is_python_and_new() -> None:
+    """No edit breaks the syntax, none is the unchanged code, and no two are the same code."""
+    text = body(
+        "total = 0",
+        "for i, x in enumerate(items):",
+        "    if x > a and not x % b == 0 or i in items:",
+        "        total += x[1:-1] if x else items[i - 1]",
+        "    else:",
+        "        continue",
+        "return {k: v for k, v in zip(items, sorted(items, key=len))} or f'{total!r}'",
+    )
+    found = mutants(text)
+    shapes = [ast.dump(ast.parse(m)) for m in found]
+    assert len(found) > 200
+    assert len(shapes) == len(set(shapes))
+    assert ast.dump(ast.parse(text)) not in shapes
+
+
+def test_heavier_edits_come_first() -> None:
+    """Edits are given in order of plausibility, and in the same order each time."""
+    source = parse("m.py", body("return a < b"))
+    assert source is not None
+    first, again = (mutations(source, units(source)[0]) for _ in range(2))
+    weights = [m.weight for m in first]
+    assert weights == sorted(weights, reverse=True)
+    assert first == again
+    assert first[0].note == "< -> <="
+
+
+def test_a_modules_own_statements() -> None:
+    """Constants outside functions are mutated apart from the functions, which are units of their own."""
+    source = parse("m.py", "LIMIT = 10\n\n\ndef f(a):\n    return a < LIMIT\n")
+    assert source is not None
+    found = {apply(source.text, m.edits) for m in mutations(source, None)}
+    assert source.text.replace("10", "11") in found
+    assert all("return a < LIMIT" in m for m in found)
+
+
+def test_annotations_are_no_code() -> None:
+    """A type in a signature is not taken for a wrong variable."""
+    found = mutants("def f(a: int) -> list:\n    return a\n")
+    assert all(m.startswith("def f(a: int) -> list:") for m in found)
+
+
+def test_one_line_functions_and_tabs() -> None:
+    """Code in unusual layout is edited or left alone, never broken."""
+    assert "def f(a): return not (a)\n" in mutants("def f(a): return a\n")
+    assert "def f(a):\n\tif not a:\n\t\treturn []\n\treturn a\n" in mutants(
+        "def f(a):\n\treturn a\n"
+    )

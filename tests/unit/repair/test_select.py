@@ -1,0 +1,107 @@
+"""Which of several passing candidates is taken."""
+
+from surefoot.codec import digest_of
+from surefoot.execute.repair.select import Passing, Weights, b7, choose, telling_inputs
+from surefoot.values import Candidate, FileEdit
+
+WEIGHTS = Weights()
+
+
+def passing(text: str, words: str | None, **more: object) -> Passing:
+    edits = (FileEdit(path="m.py", text=text),)
+    candidate = Candidate(
+        candidate_id=digest_of(edits), generator="g", edits=edits, description=text
+    )
+    given = {
+        "samples": 0,
+        "edited": False,
+        "prior": 0.0,
+        "changed_lines": 1,
+        "changed_files": 1,
+        "examples": (),
+        "special": None,
+        **more,
+    }
+    return Passing(
+        candidate=candidate, words=None if words is None else tuple(words.split()), **given
+    )  # type: ignore[arg-type]
+
+
+def test_nothing_passes() -> None:
+    """Without a candidate nothing is taken."""
+    choice = choose([], WEIGHTS)
+    assert choice.taken is None
+    assert "no candidate" in choice.reason
+
+
+def test_agreement_wins() -> None:
+    """The behaviour that more independent samples have is taken, by its smallest member."""
+    many = passing("big", "a b", samples=2, changed_lines=9)
+    small = passing("small", "a b", edited=True, prior=0.5)
+    alone = passing("alone", "a c", samples=1)
+    choice = choose([alone, many, small], WEIGHTS)
+    assert choice.taken is small
+    assert "1 other behaviour passes" in choice.reason
+
+
+def test_too_little_speaks_for_any() -> None:
+    """Behaviours that differ with equal support are left alone, and the reason says so."""
+    choice = choose([passing(t, t, samples=1) for t in "abc"], WEIGHTS)
+    assert choice.taken is None
+    assert choice.reason.startswith("not sure")
+    assert len(choice.clusters) == 3
+
+
+def test_answers_made_for_the_test_are_never_taken() -> None:
+    """A candidate that names a test's values is left out however much speaks for it."""
+    choice = choose([passing("x", "a", samples=9, special="line 2 answers 6")], WEIGHTS)
+    assert choice.taken is None
+    assert "line 2 answers 6" in choice.reason
+
+
+def test_examples_decide_first() -> None:
+    """A candidate that holds more examples of docstring and issue beats any number that hold fewer."""
+    right = passing("right", "a", samples=1, examples=(True, True))
+    wrong = passing("wrong", "b", samples=5, examples=(True, False))
+    assert choose([wrong, right], WEIGHTS).taken is right
+
+
+def test_an_example_that_nobody_holds_is_no_witness() -> None:
+    """A docstring can be wrong: what no candidate holds speaks against none."""
+    assert choose([passing("x", "a", samples=2, examples=(False,))], WEIGHTS).taken is not None
+
+
+def test_inputs_that_most_cannot_take_are_no_witness() -> None:
+    """Where most raise, and where one got stuck, behaviours are not compared."""
+    first = passing("first", "a !ValueError ? x", samples=1)
+    second = passing("second", "a !TypeError b x", samples=1)
+    assert len(choose([first, second], WEIGHTS).clusters) == 1
+
+
+def test_the_order_of_arrival_does_not_matter() -> None:
+    """The same candidates give the same choice in any order."""
+    items = [passing(t, w, samples=s) for t, w, s in (("p", "a", 2), ("q", "a", 2), ("r", "b", 1))]
+    assert choose(items, WEIGHTS).taken is choose(items[::-1], WEIGHTS).taken
+
+
+def test_b7() -> None:
+    """Expected pass, smallness and reversibility, each with its weight."""
+    item = passing("x", "a", changed_files=2)
+    assert b7(item, 0.8, WEIGHTS, max_files=4) == 0.5 * 0.8 + 0.3 * 0.5 + 0.2
+    gone = passing("y", "a")
+    deleted = Candidate(
+        candidate_id=gone.candidate.candidate_id,
+        generator="g",
+        edits=(FileEdit(path="m.py", text=None),),
+        description="",
+    )
+    dropped = Passing(
+        candidate=deleted, samples=0, edited=True, prior=0.1, changed_lines=1, changed_files=1,
+        words=None, examples=(), special=None,
+    )  # fmt: skip
+    assert b7(dropped, 0.8, WEIGHTS, max_files=4) == 0.5 * 0.8 + 0.3 * 0.75
+
+
+def test_telling_inputs() -> None:
+    """The first inputs on which two behaviours differ."""
+    assert telling_inputs(("a", "b", "c"), ("a", "x", "y")) == (1, 2)

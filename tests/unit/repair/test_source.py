@@ -1,0 +1,122 @@
+"""Places, edits and units of Python source."""
+
+import ast
+
+import pytest
+
+from surefoot.execute.source import (
+    Source,
+    TextEdit,
+    apply,
+    indent_code,
+    overlap,
+    parse,
+    replace_unit,
+    shape,
+    units,
+)
+
+MODULE = '''"""Doc."""
+LIMIT = "größe"  # ü before a place on the same line
+
+
+class Box:
+    """A box."""
+
+    @property
+    def size(self):
+        """Its size.
+
+        In units.
+        """
+        text = """kept
+as it stands"""
+        return len(text) + self.inner
+
+
+    if LIMIT:
+        def inner(self): return 1
+
+
+async def last(a, b=2):
+\treturn a
+'''
+
+
+def source_of(text: str) -> Source:
+    source = parse("m.py", text)
+    assert source is not None
+    return source
+
+
+def test_offsets_count_characters() -> None:
+    """A node's segment is its text, also behind letters that take several bytes."""
+    text = 'x = "ä" + name; y = name\n'
+    source = source_of(text)
+    names = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == "name"]
+    assert [source.segment(n) for n in names] == ["name", "name"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_every_newline_that_python_knows(newline: str) -> None:
+    """Lines end where Python ends them, whatever the file's newline, and a form feed ends none."""
+    text = newline.join(["a = 1", "def f():", "    return '\x0c'", ""])
+    source = source_of(text)
+    assert source.lines(2, 3) == newline.join(["def f():", "    return '\x0c'", ""])
+
+
+def test_units_are_whole_functions_and_methods() -> None:
+    """Each function with its decorators, its dotted name and its class; nested ones belong to the outer one."""
+    found = units(source_of(MODULE))
+    assert [(u.qualname, u.class_name, u.first_line) for u in found] == [
+        ("Box.size", "Box", 8),
+        ("Box.inner", "Box", 20),
+        ("last", None, 23),
+    ]
+    assert found[0].text.startswith('@property\ndef size(self):\n    """Its size.\n\n    In units.')
+    assert 'text = """kept\nas it stands"""' in found[0].text
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_unit_put_back_changes_nothing(number: int) -> None:
+    """Replacing a unit by its own text gives the same file, strings over several lines included."""
+    source = source_of(MODULE)
+    unit = units(source)[number]
+    assert replace_unit(source, unit, unit.text) == MODULE
+
+
+def test_a_unit_in_a_file_with_windows_newlines() -> None:
+    """New lines get the newline of the lines that they replace."""
+    source = source_of("def f():\r\n    return 1\r\n")
+    assert replace_unit(source, units(source)[0], "def f():\n    return 2") == (
+        "def f():\r\n    return 2\r\n"
+    )
+
+
+def test_edits_apply_together() -> None:
+    """Edits are given in the places of the unchanged text."""
+    edits = [TextEdit(start=0, end=1, text="xyz"), TextEdit(start=4, end=5, text="")]
+    assert apply("a = 1", edits) == "xyz = "
+    assert overlap(edits[:1], [TextEdit(start=1, end=2, text="")])
+    assert not overlap(edits[:1], edits[1:])
+
+
+def test_shape_is_blind_to_layout_only() -> None:
+    """Comments, blank lines and docstrings do not change a shape; code does; what is not Python has none."""
+    assert shape("def f():\n    'doc'\n    return 1") == shape("def f():\n\n    return 1  # one")
+    assert shape("def f():\n    return 1") != shape("def f():\n    return 2")
+    assert shape("def f(:") == ""
+
+
+def test_what_is_not_python_is_none() -> None:
+    """Broken text, NUL and a bottomless expression are no source, and nothing is warned of."""
+    assert parse("m.py", "def f(:") is None
+    assert parse("m.py", "a\0b") is None
+    assert parse("m.py", "(" * 3_000 + ")" * 3_000) is None
+    assert parse("m.py", "x = '\\d'; y = 1if x else 2") is not None
+
+
+def test_indenting_leaves_strings_alone() -> None:
+    """A line inside a string keeps its white space; a docstring is moved with its function."""
+    text = 'def f():\n    """A\n    B"""\n    return """x\ny"""'
+    assert indent_code(text, "  ") == '  def f():\n      """A\n      B"""\n      return """x\ny"""'
