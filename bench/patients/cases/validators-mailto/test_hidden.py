@@ -1,7 +1,7 @@
 """What the fixed release does, beyond the issue's examples."""
 
 import pytest
-from validators import uri
+from validators.uri import uri
 
 
 @pytest.mark.parametrize("text", ["mailto:m@example.com", "mailto:tomato@example.com"])

@@ -1,7 +1,7 @@
 """Only the scheme is cut off a mailto URI."""
 
 import pytest
-from validators import uri
+from validators.uri import uri
 
 
 @pytest.mark.parametrize("address", ["o@example.com", "at@example.com", "mail@example.com"])
