@@ -5,7 +5,10 @@ from __future__ import annotations
 import reprlib
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
 
 ENTRIES = 60
 HEAD = 15
@@ -30,7 +33,7 @@ class Tracer:
         self._repr.maxstring = self._repr.maxother = 60
         self._repr.maxlist = self._repr.maxtuple = self._repr.maxset = 8
 
-    def __enter__(self) -> Tracer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

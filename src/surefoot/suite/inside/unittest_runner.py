@@ -181,7 +181,7 @@ def run(
     probe: Any,
     order: dict[str, Any],
     say: Callable[..., None],
-    around: Any = contextlib.nullcontext(),
+    around: Any = None,
 ) -> int:
     """Run as ordered (`root`, `args`, `tests`, `controls`, `keep_going`) and return pytest's exit code for that.
 
@@ -214,7 +214,7 @@ def run(
 
     result = Result(ids, report)
     result.failfast = not order["keep_going"]
-    with around:
+    with around or contextlib.nullcontext():
         unittest.TestSuite(ids).run(result)
     return int(bool(cases.broken) or not result.wasSuccessful())
 

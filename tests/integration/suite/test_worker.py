@@ -1,0 +1,274 @@
+"""The trial worker tries candidates one after the other, and none leaves a trace for the next."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.suite.conftest import (
+    ADD,
+    CALC,
+    CLAMP,
+    METHOD,
+    TEST_CALC,
+    Open,
+    candidate,
+)
+
+from surefoot.kernel.ports import Processes
+from surefoot.suite import PytestSuite, SuitePlan
+from surefoot.suite.worker import ForkedWorker
+from surefoot.values import Candidate, Digest, FileEdit, Limits, ReportState
+
+FIXED = CALC.replace("total -= 1", "total += 1")
+
+
+@pytest.fixture(scope="module")
+def worker(
+    tmp_path_factory: pytest.TempPathFactory, plan: SuitePlan, processes: Processes
+) -> Iterator[ForkedWorker]:
+    """One worker for many tests, as it is for many candidates."""
+    home = tmp_path_factory.mktemp("worker")
+    root = home / "project"
+    (root / "tests").mkdir(parents=True)
+    (root / "calc.py").write_text(CALC)
+    (root / "tests" / "test_calc.py").write_text(TEST_CALC)
+    suite = PytestSuite(plan, processes, original=root, scratch=home, limits=Limits())
+    with suite.worker(root, [ADD]) as opened:
+        assert isinstance(opened, ForkedWorker)
+        yield opened
+
+
+def test_a_fix_passes_and_a_wrong_idea_fails_with_its_reason(worker: ForkedWorker) -> None:
+    """The report says what the test said, with frames and values."""
+    wrong = worker.attempt(candidate("calc.py", CALC.replace("total -= 1", "total += 2")))
+    assert (wrong.report.state, wrong.report.failing) == (ReportState.COMPLETE, (ADD,))
+    result = wrong.report.results[0]
+    assert result.message.startswith("AssertionError: assert 8 == 5")
+    assert result.frames[-1].path == "tests/test_calc.py"
+    right = worker.attempt(candidate("calc.py", FIXED))
+    assert (right.report.state, right.report.passing) == (ReportState.COMPLETE, (ADD,))
+    assert right.wall_s == right.report.wall_s > 0
+
+
+def test_other_tests_can_be_asked_and_the_first_failure_ends_the_trial(
+    worker: ForkedWorker,
+) -> None:
+    """Tests of the opened files run warm; those after a failure are not run."""
+    wider = [METHOD, ADD, *CLAMP]
+    cold = worker.ways["cold"]
+    assert worker.attempt(candidate("calc.py", FIXED), wider).report.passing == tuple(sorted(wider))
+    report = worker.attempt(candidate("calc.py", CALC), wider).report
+    assert (report.passing, report.failing) == ((METHOD,), (ADD,))
+    assert worker.ways["cold"] == cold
+
+
+def test_an_endless_loop_costs_its_limit_and_the_next_trial_works(worker: ForkedWorker) -> None:
+    """A loop that catches everything, and one in C, end as timeouts after about a second."""
+    for body in ("while True:\n            pass", "sum(range(10**13))"):
+        trial = worker.attempt(candidate("calc.py", CALC.replace("total -= 1", body)))
+        assert trial.report.state is ReportState.TIMEOUT
+        assert trial.wall_s < 20
+    assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD,)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["__import__('os')._exit(0)", "__import__('os').kill(0, 9)", "__import__('os').close(1)"],
+)
+def test_a_candidate_that_ends_its_process_crashes_alone(body: str, worker: ForkedWorker) -> None:
+    """The trial is a crash or a failure; the worker goes on."""
+    report = worker.attempt(candidate("calc.py", CALC.replace("total -= 1", body))).report
+    assert report.state is not ReportState.COMPLETE or report.failing == (ADD,)
+    assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD,)
+
+
+STRAY = """
+import subprocess, sys
+def add(a, b):
+    import os, time
+    if not os.fork():
+        os.setsid()
+        time.sleep(1000)
+    code = "import os, time; os.setsid(); open('mark', 'w').write('x'); time.sleep(1000)"
+    subprocess.Popen([sys.executable, "-c", code])
+    while not os.path.exists("mark") or not open("mark").read(): pass
+    return a + b
+"""
+
+
+def test_processes_that_a_candidate_starts_are_ended(calc: Path, open_suite: Open) -> None:
+    """Also those that left its session; a test of the next trial finds none of them."""
+    (calc / "tests" / "test_stray.py").write_text(
+        "import glob\n"
+        "def text(path):\n"
+        "    try: return open(path).read()\n"
+        "    except OSError: return ''\n"
+        "def test_alone():\n"
+        "    assert not [p for p in glob.glob('/proc/*/cmdline') if 'sleep(1000)' in text(p)]\n"
+    )
+    with open_suite(calc).worker(calc, [ADD, "tests/test_stray.py::test_alone"]) as worker:
+        trial = worker.attempt(candidate("calc.py", CALC + STRAY), [ADD])
+        assert trial.report.passing == (ADD,), trial
+        alone = worker.attempt(candidate("calc.py", FIXED), ["tests/test_stray.py::test_alone"])
+    assert alone.report.passing == ("tests/test_stray.py::test_alone",), alone
+
+
+def test_the_tree_is_the_same_before_and_after(calc: Path, open_suite: Open) -> None:
+    """Neither the given tree nor the next trial sees what a candidate or its tests wrote."""
+    (calc / "tests" / "test_files.py").write_text(
+        "import os, pathlib\n"
+        "def test_writes():\n"
+        "    seen = sorted(str(p) for p in pathlib.Path().rglob('*.txt'))\n"
+        "    pathlib.Path('deep/er').mkdir(parents=True)\n"
+        "    pathlib.Path('deep/er/left.txt').write_text('x')\n"
+        "    pathlib.Path('data.txt').write_text('changed')\n"
+        "    assert seen == ['data.txt']\n"
+        "    os.unlink('calc.py')\n"
+    )
+    (calc / "data.txt").write_text("given")
+    before = {p: p.read_bytes() for p in calc.rglob("*") if p.is_file()}
+    test = "tests/test_files.py::test_writes"
+    with open_suite(calc).worker(calc, [test]) as worker:
+        for _ in range(3):
+            assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (test,)
+    assert {p: p.read_bytes() for p in calc.rglob("*") if p.is_file()} == before
+
+
+def test_files_that_are_new_gone_or_not_python_are_tried_cold(calc: Path, open_suite: Open) -> None:
+    """A fresh start of pytest sees every kind of edit."""
+    (calc / "calc.py").write_text(
+        CALC.replace("LIMIT = 10", "LIMIT = int(open('limit.txt').read())")
+    )
+    (calc / "limit.txt").write_text("30")
+    edits = {
+        "data": FileEdit(path="limit.txt", text="10"),
+        "gone": FileEdit(path="calc.py", text=None),
+        "new": FileEdit(path="calc/__init__.py", text=FIXED),
+    }
+    with open_suite(calc).worker(calc, CLAMP) as worker:
+        assert isinstance(worker, ForkedWorker)
+        states = {}
+        for name, edit in edits.items():
+            tried = Candidate(
+                candidate_id=Digest("1"), generator="t", edits=(edit,), description=""
+            )
+            report = worker.attempt(tried).report
+            states[name] = (report.state, len(report.passing))
+        assert worker.ways["warm"] <= 1
+    assert states == {
+        "data": (ReportState.COMPLETE, 2),
+        "gone": (ReportState.COLLECTION_ERROR, 0),
+        "new": (ReportState.COMPLETE, 2),
+    }
+
+
+@pytest.mark.parametrize("path", ["../calc.py", "/etc/passwd", ".git/hooks/x", "a/../../b.py"])
+def test_a_candidate_outside_the_tree_is_not_tried(path: str, worker: ForkedWorker) -> None:
+    """Its report is not complete and names the path."""
+    report = worker.attempt(candidate(path, "x")).report
+    assert report.state is ReportState.UNPARSABLE
+    assert path in report.reason
+
+
+def test_a_project_that_cannot_be_imported_can_be_mended(calc: Path, open_suite: Open) -> None:
+    """Without a warm process every candidate is tried cold."""
+    (calc / "calc.py").write_text("def add(:\n")
+    with open_suite(calc).worker(calc, [ADD]) as worker:
+        assert isinstance(worker, ForkedWorker)
+        broken = worker.attempt(candidate("calc.py", "def add(a):\n"))
+        assert broken.report.state is ReportState.COLLECTION_ERROR
+        assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD,)
+        assert "collected" in worker.last_why
+
+
+def test_a_project_that_starts_threads_is_tried_cold(calc: Path, open_suite: Open) -> None:
+    """A fork of a process with threads would lack them."""
+    threaded = (
+        CALC
+        + "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n"
+    )
+    (calc / "calc.py").write_text(threaded)
+    with open_suite(calc).worker(calc, [ADD]) as worker:
+        assert isinstance(worker, ForkedWorker)
+        fixed = threaded.replace("total -= 1", "total += 1")
+        assert worker.attempt(candidate("calc.py", fixed)).report.passing == (ADD,)
+        assert "threads" in worker.last_why
+
+
+def test_a_worker_that_died_is_started_again(worker: ForkedWorker) -> None:
+    """The trial that it died in, or after, costs one crash at most."""
+    assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD,)
+    running = worker._running
+    assert running is not None
+    running.stop()
+    worker.attempt(candidate("calc.py", FIXED))
+    assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD,)
+
+
+def test_a_trace_shows_lines_and_values_of_the_unchanged_code(worker: ForkedWorker) -> None:
+    """Only lines inside functions that the test ran; values in the order in which they came about."""
+    seen = worker.trace(ADD, ["calc.py"])
+    assert (seen.test_id, seen.passed) == (ADD, False)
+    assert seen.lines == {"calc.py": (8, 9, 10, 11)}
+    assert seen.values == (
+        "calc.py:6 call add(a = 2, b = 3)",
+        "calc.py:8 total = 2",
+        "calc.py:9 _ = 0",
+        "calc.py:10 total = 1",
+        "calc.py:9 _ = 1",
+        "calc.py:10 total = 0",
+        "calc.py:9 _ = 2",
+        "calc.py:10 total = -1",
+        "calc.py:11 return -1",
+    )
+
+
+def test_a_long_trace_keeps_its_ends(calc: Path, open_suite: Open) -> None:
+    """At most 60 entries: the first, how many are left out, the last."""
+    (calc / "tests" / "test_long.py").write_text(
+        "from calc import add\ndef test_long(): assert add(0, 500) == 500\n"
+    )
+    test = "tests/test_long.py::test_long"
+    with open_suite(calc).worker(calc, [test]) as worker:
+        values = worker.trace(test, ["calc.py"]).values
+    assert len(values) == 60
+    assert values[0] == "calc.py:6 call add(a = 0, b = 500)"
+    assert values[-1] == "calc.py:11 return -500"
+    assert [v for v in values if "more" in v]
+
+
+def test_a_trace_of_an_exception_shows_where_it_rose(calc: Path, open_suite: Open) -> None:
+    """Also in a test that is not among those that the worker was opened with."""
+    (calc / "calc.py").write_text(CALC.replace("total = a", "total = a / (a - 2)"))
+    with open_suite(calc).worker(calc, [METHOD]) as worker:
+        seen = worker.trace(ADD, ["calc.py"])
+    assert not seen.passed
+    assert "calc.py:8 raise ZeroDivisionError: ZeroDivisionError('division by zero')" in seen.values
+
+
+def test_a_trace_of_an_endless_loop_is_what_ran_until_the_limit(
+    calc: Path, open_suite: Open
+) -> None:
+    """The lines of the loop are known although the test never ends."""
+    (calc / "calc.py").write_text(
+        CALC.replace("total -= 1", "while total:\n            total -= 1 - 1")
+    )
+    suite = open_suite(calc)
+    suite._known_s[ADD] = 0.01
+    with suite.worker(calc, [ADD]) as worker:
+        seen = worker.trace(ADD, ["calc.py"])
+    assert not seen.passed
+    assert seen.lines["calc.py"][-2:] == (10, 11)
+
+
+def test_tests_of_unknown_length_are_measured_to_the_last(calc: Path, open_suite: Open) -> None:
+    """A failure before a slow test does not shorten the limit of the trial in which it passes."""
+    (calc / "tests" / "test_slow.py").write_text(
+        "import time\n"
+        "def test_slow():\n"
+        "    end = time.process_time() + 1.1\n"
+        "    while time.process_time() < end: pass\n"
+    )
+    slow = "tests/test_slow.py::test_slow"
+    with open_suite(calc).worker(calc, [ADD, slow]) as worker:
+        assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD, slow)
