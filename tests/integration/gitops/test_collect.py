@@ -92,7 +92,7 @@ def test_a_git_command_that_outlives_its_process_keeps_the_lease(tmp_path: Path)
         f"{imports}{take}import os, subprocess\n"
         f"subprocess.Popen({orphan}, pass_fds=[lease.fd]); os.kill(os.getpid(), 9)\n"
     )
-    taken = f"{imports}{take}print('taken')\n"
+    taken = f"{imports}print('trying', flush=True)\n{take}print('taken')\n"
     process = subprocess.Popen(
         [sys.executable, "-c", dies], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -100,8 +100,20 @@ def test_a_git_command_that_outlives_its_process_keeps_the_lease(tmp_path: Path)
     with path.open() as file, pytest.raises(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     taker = subprocess.Popen([sys.executable, "-c", taken], stdout=subprocess.PIPE)
+    assert taker.stdout is not None
+    assert taker.stdout.readline() == b"trying\n"
+    while taker.poll() is None and not waits_for(path):
+        pass
     assert process.communicate(b"go\n")[0] == b"orphan ends\n"
     assert taker.communicate()[0] == b"taken\n"
+
+
+def waits_for(path: Path) -> bool:
+    """Whether some process is blocked in a lock on the file."""
+    inode = f":{path.stat().st_ino} "
+    return any(
+        "->" in line and inode in line for line in Path("/proc/locks").read_text().split("\n")
+    )
 
 
 def test_git_commands_of_a_run_keep_its_lease(user: ScratchRepository) -> None:

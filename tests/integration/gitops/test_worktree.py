@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import EnvironmentBrokenError, GitError, RepositoryError, UsageError
+from surefoot.errors import (
+    EnvironmentBrokenError,
+    GitError,
+    RepositoryError,
+    UsageError,
+)
 from surefoot.gitops import (
     Repository,
     accept,
@@ -19,20 +24,23 @@ from surefoot.gitops import (
     remove_worktree,
     reopen_workspace,
 )
+from surefoot.testing.checkouts import (
+    KINDS,
+    ODD_NAMES,
+    a_submodule_itself,
+    bare_with_worktrees,
+    converted,
+    linked,
+    links_and_modes,
+    odd_names,
+    separate_git_folder,
+    sparse,
+    with_submodule,
+)
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import CommitId, FileEdit, RunId
 
 RUN = RunId("run-1")
-ODD = [
-    "new\nline.py",
-    'quo"te.py',
-    "-dash.py",
-    "sp ace.py",
-    "ünï.py",
-    ":(top)x.py",
-    "a*b.py",
-    "\udcff.py",
-]
 
 
 def found(user: ScratchRepository) -> Repository:
@@ -50,162 +58,6 @@ def turn(user: ScratchRepository, edits: Mapping[str, str | None]) -> CommitId:
         with workspace.checkout(tree) as folder:
             assert (folder / "src" / "app.py").read_text() == edits["src/app.py"]
         return workspace.commit(tree, "turn 1", {"Surefoot-Turn": "t1"})
-
-
-# --- kinds of checkouts --------------------------------------------------------------------------
-
-
-def plain(user: ScratchRepository) -> ScratchRepository:
-    return user
-
-
-def dirty(user: ScratchRepository) -> ScratchRepository:
-    user.write(
-        {"src/app.py": "dirty\n", "src/util.py": "staged\n", "new.py": "n\n", "x.log": "i\n"}
-    )
-    user.git("add", "src/util.py")
-    user.write({"src/util.py": "staged, then dirty\n"})
-    user.git("rm", "-q", "--cached", "README.md")
-    return user
-
-
-def stashed(user: ScratchRepository) -> ScratchRepository:
-    user.write({"src/app.py": "stash me\n", "untracked.py": "me too\n"})
-    user.git("stash", "push", "-q", "--include-untracked")
-    return dirty(user)
-
-
-def sparse(user: ScratchRepository) -> ScratchRepository:
-    user.commit({"other/big.bin": "x" * 1000, "other/deep/y.py": "Y\n"})
-    user.git("sparse-checkout", "set", "--cone", "src")
-    assert not (user.root / "other").exists()
-    return user
-
-
-def linked(user: ScratchRepository) -> ScratchRepository:
-    user.git("worktree", "add", "-q", "-b", "theirs", "../linked")
-    (user.root / "src" / "app.py").write_text("dirty in the main checkout\n")
-    return user.at(user.folder / "linked")
-
-
-def odd_names(user: ScratchRepository) -> ScratchRepository:
-    user.commit({f"odd/{name}": name.encode("utf-8", "surrogateescape") for name in ODD})
-    return user
-
-
-def links_and_modes(user: ScratchRepository) -> ScratchRepository:
-    (user.root / "run.sh").chmod(0o755)
-    (user.root / "to-file").symlink_to("src/app.py")
-    (user.root / "to-folder").symlink_to("src")
-    (user.root / "to-nowhere").symlink_to("/does/not/exist")
-    user.commit({})
-    return user
-
-
-def own_hooks(user: ScratchRepository) -> ScratchRepository:
-    hooks = (
-        "pre-commit commit-msg prepare-commit-msg post-commit post-checkout post-index-change "
-        "reference-transaction post-merge pre-auto-gc fsmonitor-watchman"
-    )
-    for name in hooks.split():
-        user.hook(name, f"echo {name} >> {user.folder}/hooks-ran")
-    user.git("config", "core.fsmonitor", ".git/hooks/fsmonitor-watchman")
-    (user.folder / "hooks-ran").unlink(missing_ok=True)
-    return user
-
-
-def broken_settings(user: ScratchRepository) -> ScratchRepository:
-    for setting in (
-        "commit.gpgSign=true",
-        "gpg.program=/bin/false",
-        "user.useConfigOnly=true",
-        "core.safecrlf=true",
-        "core.fileMode=false",
-        "core.symlinks=false",
-        "core.ignoreCase=true",
-        "submodule.recurse=true",
-        "diff.noprefix=true",
-        "diff.renames=copies",
-        "status.showUntrackedFiles=no",
-        "branch.autoSetupMerge=always",
-        "add.ignoreErrors=true",
-        "core.splitIndex=true",
-        "i18n.commitEncoding=ISO-8859-1",
-        "core.logAllRefUpdates=always",
-        "worktree.guessRemote=true",
-    ):
-        user.git("config", *setting.split("=", 1))
-    user.git("config", "--global", "--unset", "user.name")
-    return user
-
-
-def converted(user: ScratchRepository) -> ScratchRepository:
-    user.commit({"dos.bat": "echo\r\nexit\r\n", "mixed.txt": "a\r\nb\n", "id.txt": "$Id: abc$\n"})
-    user.commit({"raw.up": "committed before the filter\n"})
-    user.git("config", "filter.upper.clean", "tr a-z A-Z")
-    user.git("config", "filter.upper.smudge", "tr A-Z a-z")
-    rules = "* text=auto\n*.bat text eol=crlf\nmixed.txt text\nid.txt ident\n*.up filter=upper\n"
-    user.write({".gitattributes": rules})
-    user.git("add", ".gitattributes")
-    user.git("commit", "-q", "-m", "attributes come after the files")
-    return user
-
-
-def with_submodule(user: ScratchRepository) -> ScratchRepository:
-    inner = ScratchRepository.create(user.folder / "inner", user.env["PATH"])
-    inner.commit({"inner.py": "I\n"})
-    library = ScratchRepository.create(user.folder / "library", user.env["PATH"])
-    library.git("submodule", "add", "-q", str(inner.root), "nested")
-    library.commit({"lib.py": "L\n"})
-    user.git("submodule", "add", "-q", str(library.root), "vendor/lib")
-    user.git("submodule", "update", "-q", "--init", "--recursive")
-    user.commit({})
-    user.write({"vendor/lib/lib.py": "dirty in the submodule\n"})
-    return user
-
-
-def with_nested_repository(user: ScratchRepository) -> ScratchRepository:
-    (user.root / "scratch").mkdir()
-    user.at(user.root / "scratch").git("init", "-q")
-    user.at(user.root / "scratch").commit({"z.py": "Z\n"})
-    return user
-
-
-def separate_git_folder(user: ScratchRepository) -> ScratchRepository:
-    user.git("init", "-q", "--separate-git-dir", "../elsewhere.git")
-    return user
-
-
-def a_submodule_itself(user: ScratchRepository) -> ScratchRepository:
-    outer = ScratchRepository.create(user.folder / "outer", user.env["PATH"])
-    outer.git("submodule", "add", "-q", str(user.root), "inner")
-    outer.commit({})
-    return user.at(outer.root / "inner")
-
-
-def bare_with_worktrees(user: ScratchRepository) -> ScratchRepository:
-    user.git("clone", "-q", "--bare", ".", "../bare.git")
-    user.at(user.folder / "bare.git").git("worktree", "add", "-q", "../work", "main")
-    return user.at(user.folder / "work")
-
-
-KINDS: list[Callable[[ScratchRepository], ScratchRepository]] = [
-    plain,
-    dirty,
-    stashed,
-    sparse,
-    linked,
-    odd_names,
-    links_and_modes,
-    own_hooks,
-    broken_settings,
-    converted,
-    with_submodule,
-    with_nested_repository,
-    separate_git_folder,
-    a_submodule_itself,
-    bare_with_worktrees,
-]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -324,6 +176,7 @@ def test_a_branch_that_somebody_else_moved_is_not_overwritten(user: ScratchRepos
 def test_the_worktree_is_whole_where_the_users_checkout_is_sparse(user: ScratchRepository) -> None:
     """All files of the tree are there, and none of them is missing from a snapshot."""
     user = sparse(user)
+    assert not (user.root / "other").exists()
     with open_workspace(found(user), RUN, home=user.home) as workspace:
         assert (workspace.path / "other" / "deep" / "y.py").read_text() == "Y\n"
         (workspace.path / "other" / "deep" / "y.py").unlink()
@@ -339,25 +192,25 @@ def test_unusual_names_modes_and_links_survive_every_way(user: ScratchRepository
     links_and_modes(odd_names(user))
     with open_workspace(found(user), RUN, home=user.home) as workspace:
         base = workspace.base_tree
-        assert {f"odd/{name}" for name in ODD} < set(workspace.files(base))
-        workspace.apply([FileEdit(path=f"odd/{name}", text="new\n") for name in ODD])
+        assert {f"odd/{name}" for name in ODD_NAMES} < set(workspace.files(base))
+        workspace.apply([FileEdit(path=f"odd/{name}", text="new\n") for name in ODD_NAMES])
         (workspace.path / "to-file").unlink()
         (workspace.path / "to-file").write_text("now a file\n")
         (workspace.path / "run.sh").chmod(0o644)
         tree = workspace.snapshot()
         changes = {c.path: c.status for c in workspace.diff(base, tree).files}
         assert changes == {
-            **{f"odd/{name}": "M" for name in ODD},
+            **{f"odd/{name}": "M" for name in ODD_NAMES},
             "to-file": "T",
             "run.sh": "M",
         }
-        for name in ODD:
+        for name in ODD_NAMES:
             assert workspace.read(base, f"odd/{name}") == name.encode("utf-8", "surrogateescape")
         assert workspace.read(base, "to-folder") is None
         assert workspace.overlay(tree, base, list(changes)) == base
         with workspace.checkout(tree) as folder:
             assert (folder / "to-folder").readlink() == Path("src")
-            assert (folder / "odd" / ODD[0]).read_text() == "new\n"
+            assert (folder / "odd" / ODD_NAMES[0]).read_text() == "new\n"
         workspace.restore(base)
         assert (workspace.path / "run.sh").stat().st_mode & stat.S_IXUSR
         assert (workspace.path / "to-file").readlink() == Path("src/app.py")

@@ -1,0 +1,110 @@
+"""A run that is taken up again stands at its last closed turn, whatever a kill or a careless hand has left."""
+
+import shutil
+
+import pytest
+
+from surefoot.errors import AcceptError, UsageError
+from surefoot.gitops import Repository, accept, open_workspace, reopen_workspace
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import CommitId, FileEdit, RunId
+
+RUN = RunId("run-1")
+
+
+def found(user: ScratchRepository) -> Repository:
+    return Repository.discover(user.root, user.env)
+
+
+def turns(user: ScratchRepository, count: int) -> list[CommitId]:
+    """A run of some turns; each writes its number into a file."""
+    commits = []
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        for number in range(1, count + 1):
+            workspace.apply([FileEdit(path="src/app.py", text=f"{number}\n")])
+            commits.append(workspace.commit(workspace.snapshot(), "turn", {}))
+    return commits
+
+
+@pytest.mark.parametrize("left", ["whole", "no number", "no branch", "number only", "packed"])
+def test_a_turn_that_the_ledger_does_not_know_is_taken_back(
+    user: ScratchRepository, left: str
+) -> None:
+    """Whatever a kill between the two refs of turn 2 has left, the run stands at turn 1 and its next turn is 2."""
+    commits = turns(user, 2)
+    if left == "no number":
+        user.git("update-ref", "-d", "refs/surefoot/run-1/2")
+    if left == "no branch":
+        user.git("update-ref", "-d", "refs/heads/surefoot/run-1")
+    if left == "number only":
+        user.git("update-ref", "refs/heads/surefoot/run-1", commits[0])
+    if left == "packed":
+        user.git("pack-refs", "--all")
+    with pytest.raises(UsageError, match="no commit of run"):
+        reopen_workspace(found(user), RUN, home=user.home, head=CommitId("1" * 40))
+    with reopen_workspace(found(user), RUN, home=user.home, head=commits[0]) as workspace:
+        assert workspace.head[0] == commits[0]
+        assert (workspace.path / "src" / "app.py").read_text() == "1\n"
+        workspace.apply([FileEdit(path="src/app.py", text="again\n")])
+        again = workspace.commit(workspace.snapshot(), "turn", {})
+    names = [f"refs/surefoot/run-1/{n}" for n in (1, 2)]
+    assert user.git("rev-parse", "surefoot/run-1^", "surefoot/run-1", *names).split() == [
+        *(commits[0], again),
+        *(commits[0], again),
+    ]
+
+
+@pytest.mark.parametrize("left", ["whole", "no number", "no branch", "number only"])
+def test_without_a_ledgers_word_the_refs_decide(user: ScratchRepository, left: str) -> None:
+    """The branch says which turn was the last; the numbered refs do when it is gone."""
+    (commit,) = turns(user, 1)
+    repository = found(user)
+    expected = commit
+    if left == "no number":
+        user.git("update-ref", "-d", "refs/surefoot/run-1/1")
+    if left == "no branch":
+        user.git("update-ref", "-d", "refs/heads/surefoot/run-1")
+    if left == "number only":
+        user.git("update-ref", "refs/heads/surefoot/run-1", "main")
+        expected = repository.head
+    with reopen_workspace(repository, RUN, home=user.home) as workspace:
+        assert workspace.head[0] == expected
+    assert user.git("rev-parse", "surefoot/run-1") == expected
+
+
+def test_a_damaged_worktree_is_made_again(user: ScratchRepository) -> None:
+    """A torn index, a missing entry, a missing folder, another branch: the head's tree is there afterwards."""
+    (commit,) = turns(user, 1)
+    admin = user.root / ".git" / "worktrees" / RUN
+    for damage in (
+        lambda: (admin / "surefoot-index").write_bytes(b"DIRC torn"),
+        lambda: (admin / "index").write_bytes(b""),
+        lambda: shutil.rmtree(admin),
+        lambda: shutil.rmtree(user.home / RUN),
+        lambda: (user.home / RUN / ".git").write_text("gitdir: /nowhere\n"),
+        lambda: (admin / "HEAD").write_text("ref: refs/heads/main\n"),
+        lambda: (admin / "locked").write_text("initializing"),
+        (admin / "commondir").unlink,
+    ):
+        damage()
+        with reopen_workspace(found(user), RUN, home=user.home, head=commit) as workspace:
+            assert (workspace.path / "src" / "app.py").read_text() == "1\n"
+            tool = user.at(workspace.path)
+            assert tool.git("status", "--porcelain", "--branch") == "## surefoot/run-1"
+    assert user.git("worktree", "list").count("\n") == 1
+
+
+def test_a_run_killed_before_its_refs_were_whole_begins_again(user: ScratchRepository) -> None:
+    """From the base and the branch that the ledger names, whatever is checked out meanwhile."""
+    base = found(user).head
+    user.git("update-ref", "refs/surefoot/run-1/base", base)
+    user.git("switch", "-q", "-c", "elsewhere")
+    user.commit({"src/app.py": "later\n"})
+    with reopen_workspace(
+        found(user), RUN, home=user.home, head=base, branch="refs/heads/main"
+    ) as workspace:
+        assert workspace.head[0] == workspace.base == base
+        workspace.apply([FileEdit(path="src/app.py", text="work\n")])
+        workspace.commit(workspace.snapshot(), "turn", {})
+    with pytest.raises(AcceptError, match="git switch main"):
+        accept(found(user), RUN, home=user.home, message="m", verify=lambda *_: None)
