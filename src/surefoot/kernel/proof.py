@@ -5,7 +5,7 @@ tests: existing tests and everything that steers the runner are put back to the 
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from surefoot.events import AuditorFinished, FactLearned, TestPurpose
@@ -41,6 +41,9 @@ class Prover:
     risk_flags: frozenset[str] = frozenset()
     """With `allow_test_changes` or `allow_ci_changes` the run's copy of such files counts, not the base's."""
 
+    settled: dict[TreeId, frozenset[str]] = field(default_factory=dict)
+    """Flaky tests of trees that were looked at before in this process."""
+
     def tests(
         self, tree: TreeId, purpose: TestPurpose, tests: Sequence[str] | None = None
     ) -> tuple[TestReport, EventId]:
@@ -56,6 +59,8 @@ class Prover:
         """Which of `suspects`, failing in `report`, pass when they are run again alone."""
         if not suspects or len(suspects) > _MOST_AGAIN or report.state is not ReportState.COMPLETE:
             return frozenset()
+        if tree in self.settled:
+            return self.settled[tree]
         passed: set[str] = set()
         with self.workspace.checkout(tree) as root:
             for _ in range(_AGAIN):
@@ -63,7 +68,8 @@ class Prover:
                 passed |= set(again.passing)
         for test_id in sorted(passed):
             self.journal.record(FactLearned(topic="flaky", text=test_id))
-        return frozenset(passed)
+        self.settled[tree] = frozenset(passed)
+        return self.settled[tree]
 
     def baseline(self, tree: TreeId) -> tuple[TestReport, frozenset[str]]:
         """The whole suite on the base, and which of its failures are flaky."""
