@@ -9,6 +9,7 @@ import venv
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -363,6 +364,41 @@ class TestCommand:
         result = auditor.audit(tree({}))
         assert result.state is AuditorState.BROKEN
         assert "no fence" in result.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "code"),
+    [
+        (RuffAuditor, "", 0),
+        (RuffAuditor, "all good", 0),
+        (RuffAuditor, "[]", 1),
+        (RuffAuditor, "{}", 0),
+        (ComplexityAuditor, "", 1),
+        (BanditAuditor, "", 0),
+        (BanditAuditor, '{"errors": [], "results": []}', 1),
+        (BanditAuditor, '{"errors": [{"filename": "a", "reason": "lost"}], "results": []}', 0),
+        (DeadCodeAuditor, "all good", 0),
+        (DeadCodeAuditor, "", 3),
+        (DeadCodeAuditor, "a.py:1: unused function 'f' (60% confidence)", 0),
+        (MypyAuditor, "Success", 0),
+        (MypyAuditor, "", 1),
+        (MypyAuditor, "{}", 1),
+        (SecretsAuditor, "", 0),
+        (SecretsAuditor, "{}", 0),
+        (SecretsAuditor, "[]", 1),
+    ],
+)
+def test_other_output_is_broken(
+    tree: Tree, processes: Processes, tmp_path: Path, kind: Any, text: str, code: int
+) -> None:
+    """What is not the tool's own format, or does not fit its exit code, is no answer."""
+    program = tmp_path / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\nprintf %s {shlex.quote(text)}\nexit {code}\n")
+    program.chmod(0o755)
+    toolchain = Toolchain(python=program, reads=(program.parent,))
+    result = kind(processes, toolchain).audit(tree({"a.py": "x = 1\n"}))
+    assert (result.state, result.findings) == (AuditorState.BROKEN, ())
 
 
 def test_missing_tools_are_missing(
