@@ -185,6 +185,8 @@ def _judge(attempt: Attempt, result: ProcessResult | None, trace: str, error: st
 def _testimony(attempt: Attempt, result: ProcessResult) -> tuple[bool | None, str]:
     """Whether the program got through by its own words and by how it ended; None when it did not even try."""
     lines = result.stdout.splitlines()
+    if attempt.name == "outstay":
+        return not result.timed_out, f"ran for {result.wall_s:.1f} s"
     if not lines or lines[0] != b"ready":
         problem = result.stderr.decode("utf-8", "replace").strip()
         return None, f"the attempt did not start, so it shows nothing: {problem[-300:]}"

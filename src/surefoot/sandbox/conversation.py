@@ -47,30 +47,28 @@ class Kept:
 class Lines(Kept):
     """The lines of a stream that nobody has taken yet, `limit` bytes of them at most. Thread-safe.
 
-    When they are more, the newest are dropped, each as a whole: a late reader still finds the protocol intact.
+    When they are more, that line and all after it are dropped, so that what a late reader finds has no holes.
     """
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._lines: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._is_overlong = False
         self._changed = threading.Condition()
         self._is_over = False
 
     def add(self, data: bytes) -> None:
         """Split into lines, and keep those that still fit."""
         with self._changed:
-            *whole, rest = (self._data + data).split(b"\n")
+            *whole, self._data = (self._data + data).split(b"\n")
             for line in whole:
-                if self._is_overlong or self._waiting_bytes + len(line) > self._limit:
-                    self.truncated = True
-                else:
+                self.truncated = self.truncated or self._waiting_bytes + len(line) > self._limit
+                if not self.truncated:
                     self._lines.append(bytes(line))
                     self._waiting_bytes += len(line)
-                self._is_overlong = False
-            self._is_overlong = self._is_overlong or len(rest) > self._limit
-            self._data = bytearray() if self._is_overlong else rest
+            self.truncated = self.truncated or len(self._data) > self._limit
+            if self.truncated:
+                self._data.clear()
             self._changed.notify_all()
 
     def take(self) -> bytes:

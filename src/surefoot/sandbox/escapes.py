@@ -277,6 +277,11 @@ def steal_descriptor(facts: Facts) -> str:
     return "took a descriptor of a process outside"
 
 
+def _close_standard() -> None:
+    for fd in (0, 1, 2):
+        os.close(fd)
+
+
 def surviving_daemon(facts: Facts) -> str:
     told, tell = os.pipe()
     if os.fork() == 0:
@@ -287,8 +292,7 @@ def surviving_daemon(facts: Facts) -> str:
             fcntl.flock(lock, fcntl.LOCK_EX)
             os.write(lock, str(os.getpid()).encode())
             os.write(tell, b"x")
-            for fd in (0, 1, 2):
-                os.close(fd)
+            _close_standard()
             time.sleep(30)
         os._exit(0)
     os.close(tell)
@@ -302,6 +306,7 @@ def fork_bomb(facts: Facts) -> str:
     try:
         while count < BOMB:
             if os.fork() == 0:
+                _close_standard()
                 time.sleep(10)
                 os._exit(0)
             count += 1

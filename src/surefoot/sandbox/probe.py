@@ -77,7 +77,6 @@ def open_processes(
     Raises:
         SandboxError: No fence, or not the wanted one, works, and `unsandboxed` was not given.
     """
-    scratch.mkdir(parents=True, exist_ok=True)
     refused: list[Backend] = []
     if level is not SandboxLevel.NONE:
         for backend, processes in _try_all(scratch, level):
@@ -234,6 +233,7 @@ def _reads(path: str, value: str) -> bool:
 
 
 def _session(scratch: Path) -> Path:
+    scratch.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="fence-", dir=scratch.resolve()))
 
 

@@ -566,6 +566,7 @@ def _remove(path: Path) -> None:
 def _main(channel_fd: str, scratch: str, group: str, home: str) -> None:
     """Serve in a new group below `group`, when that is not empty; then go back to `home`, and remove group and scratch."""
     channel = socket.socket(fileno=int(channel_fd))
+    channel.set_inheritable(False)  # a command that had it could have anything started
     own = Path(group, f"surefoot-{os.getpid()}") if group else None
     if own is not None:
         own.mkdir()
