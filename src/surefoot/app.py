@@ -13,11 +13,12 @@ from surefoot.errors import LockedError, UsageError
 from surefoot.events import PolicyWarning, RunOpened, RunResumed, SandboxEnforced
 from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, can_fix
 from surefoot.findings import (
+    AUDIT_LIMITS,
     BASELINE_NAME,
     CommandAuditor,
+    GamingReviewer,
     Toolchain,
     default_auditors,
-    gaming,
     read_baseline,
     run_audit,
     write_sarif,
@@ -388,7 +389,10 @@ def _auditors(
     bare = frozen.request.issue.source in ("audit", "sarif")
     extra = tuple(
         CommandAuditor(
-            processes, name=c.name, argv=c.argv, limits=Limits(wall_s=settings.timeout_s)
+            processes,
+            name=c.name,
+            argv=c.argv,
+            limits=replace(AUDIT_LIMITS, wall_s=settings.timeout_s),
         )
         for c in settings.commands
     )
@@ -406,7 +410,9 @@ def _auditors(
 
 def _toolchain(around: Surroundings, timeout_s: float) -> Toolchain:
     return Toolchain(
-        python=around.python, reads=around.python_home, limits=Limits(wall_s=timeout_s)
+        python=around.python,
+        reads=around.python_home,
+        limits=replace(AUDIT_LIMITS, wall_s=timeout_s),
     )
 
 
@@ -452,15 +458,11 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     ports = RunPorts(
         turn=turn,
         planner=RulePlanner(can_fix),
-        reviewers=(RuleReviewer((_bought, _runner_touched)),),
+        reviewers=(RuleReviewer((_runner_touched,)), GamingReviewer()),
         person=around.person,
         askers=(MeteredModel(parts.model, journal, ceilings),),
     )
     Run(ports).run()
-
-
-def _bought(seen: ReviewInput) -> Sequence[Finding]:
-    return gaming(seen.contents, test_paths=seen.test_paths, control_paths=seen.control_paths)
 
 
 def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:

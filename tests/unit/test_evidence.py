@@ -140,7 +140,7 @@ class TestFindings:
         assert evidence.findings_gone([finding("x")], audit("x", "y"), audit("y"), ()).passed
 
     @pytest.mark.parametrize(
-        "after", [audit("x"), audit("z"), audit(state=AuditorState.BROKEN), Audit(results=())]
+        "after", [audit("x"), audit("z", "w"), audit(state=AuditorState.BROKEN), Audit(results=())]
     )
     def test_still_there_new_or_silent(self, after: Audit) -> None:
         """A tool that broke or vanished on the result never reads as clean."""

@@ -53,8 +53,9 @@ def audit(
         summary_out.write_bytes(findings.summary_json(found))
     if write_baseline:
         path = project.root / findings.BASELINE_NAME
-        findings.write_baseline(path, found.findings)
-        typer.echo(f"accepted {len(found.findings)} findings in {path.name}", err=True)
+        every = [f for result in found.results for f in result.findings]
+        findings.write_baseline(path, every)
+        typer.echo(f"accepted {len(every)} findings in {path.name}", err=True)
     if json:
         print_json(dict(findings.summary(found)))
     else:

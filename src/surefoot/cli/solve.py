@@ -72,7 +72,7 @@ def solve(
     json: JsonOption = False,
 ) -> None:
     """Solve an issue, a failing test, findings, or whatever an audit finds."""
-    given = read_issue(issue, test or [], sarif)
+    given = read_issue(issue, test or [], sarif, repo)
     project = open_here(repo)
     from surefoot.app import Request, start  # heavy; see cli.main
 
@@ -131,7 +131,7 @@ def finish(
     raise typer.Exit(EXIT_CODES[result.status])
 
 
-def read_issue(given: str | None, tests: list[str], sarif: Path | None) -> Issue:
+def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Path) -> Issue:
     """What the user gave, as an `Issue`.
 
     Raises:
@@ -142,7 +142,7 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None) -> Issue
     if tests:
         return Issue(source="test", tests=tuple(tests))
     if sarif is not None:
-        return _from_sarif(sarif)
+        return _from_sarif(sarif, root)
     if given is None:
         return Issue(source="audit")
     if given == "-":
@@ -180,7 +180,7 @@ def _checked(source: str, data: bytes) -> Issue:
     )
 
 
-def _from_sarif(path: Path) -> Issue:
+def _from_sarif(path: Path, root: Path) -> Issue:
     from surefoot.findings import sarif_to_findings
 
-    return Issue(source="sarif", findings=sarif_to_findings(_read(path)))
+    return Issue(source="sarif", findings=sarif_to_findings(_read(path), root=root.resolve()))

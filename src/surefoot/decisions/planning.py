@@ -184,8 +184,12 @@ def _for_audit(
     if baseline.failing:
         units += (_unit("fix-tests", UnitType.FIX, "repair", issue, tuple(baseline.failing)),)
     others = [f for f in audit.findings if f.category != "tests"]
-    chosen = [f for f in others if can_fix(f) or f.severity in BLOCKING]
-    units += _by_category(issue, chosen)
+    mendable = [f for f in others if can_fix(f)]
+    units += _by_category(issue, mendable)
+    # What blocks and has no mend gets a unit of its own, so that it ends as a blocker and spoils no other.
+    stuck = tuple(f for f in others if not can_fix(f) and f.severity in BLOCKING)
+    if stuck:
+        units += (_unit("fix-by-hand", UnitType.FIX, "fixer", issue, (), stuck),)
     if units:
         return units
     return f"{len(others)} findings, none blocking, and none that can be mended without a model"

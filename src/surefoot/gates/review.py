@@ -12,18 +12,7 @@ Inspector = Callable[[ReviewInput], Sequence[Finding]]
 """Looks at a change and says what is wrong with it."""
 
 FLAG_OF: Final[Mapping[str, str]] = {
-    "added-suppression": "allow_suppressions",
-    "lowered-threshold": "allow_ci_changes",
-    "gate-configuration-changed": "allow_ci_changes",
-    "grown-baseline": "allow_ci_changes",
     "control-changed": "allow_ci_changes",
-    "changed-test": "allow_test_changes",
-    "deleted-test": "allow_test_changes",
-    "removed-test-cases": "allow_test_changes",
-    "skipped-test": "allow_test_changes",
-    "test-data-changed": "allow_test_changes",
-    "test-support-changed": "allow_test_changes",
-    "weakened-test": "allow_test_changes",
     "test-changed": "allow_test_changes",
     "dependency-changed": "allow_dependency_upgrades",
     "file-deleted": "allow_destructive_ops",

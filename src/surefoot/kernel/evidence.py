@@ -4,6 +4,7 @@ Every function takes recorded facts and returns an `Evidence` that passed or not
 proves nothing, so it never passes. No model and no prose is consulted.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 from surefoot.values import (
@@ -144,7 +145,7 @@ def findings_gone(
     known = {f.fingerprint for f in before.findings}
     still = [f for f in targets if f.fingerprint in left]
     unseen = [f for f in targets if f.fingerprint not in known]
-    new = [f for f in after.findings if f.fingerprint not in known]
+    new = added_findings(before.findings, after.findings)
     answered = {r.tool for r in before.results} - {r.tool for r in before.broken}
     silent = answered - ({r.tool for r in after.results} - {r.tool for r in after.broken})
     told = f"{len(after.findings)} findings"
@@ -164,6 +165,22 @@ def findings_gone(
         passed=bool(targets) and not still and not unseen and not new and not silent,
         events=events,
     )
+
+
+def added_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
+    """Findings of `after` beyond the number that `before` has of the same tool and rule in the same file.
+
+    Fingerprints alone would call a finding new whose line was only edited.
+    """
+    left = Counter((f.tool, f.rule, f.file) for f in before)
+    new: list[Finding] = []
+    for finding in after:
+        key = (finding.tool, finding.rule, finding.file)
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            new.append(finding)
+    return new
 
 
 def improves(before: TestReport, after: TestReport) -> bool:

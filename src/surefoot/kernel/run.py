@@ -24,6 +24,7 @@ from surefoot.events import (
     TurnClosed,
 )
 from surefoot.kernel.budget import exhausted, share_used
+from surefoot.kernel.evidence import added_findings
 from surefoot.kernel.failures import REPROCESSING, is_final
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import Asker, Person, Planner, Reviewer, ReviewInput
@@ -209,9 +210,9 @@ class Run:
 
     def _critique(self) -> Step:
         """Audit again: what the change brought must not be worse than what it mended."""
-        before = {f.fingerprint for f in self._t.prover.findings(self.base).findings}
+        before = self._t.prover.findings(self.base)
         after = self._t.prover.findings(self.tree)
-        new = [f for f in after.blocking if f.fingerprint not in before]
+        new = added_findings(before.blocking, after.blocking)
         if new:
             told = f"{new[0].file}:{new[0].line} {new[0].message}"
             return self._final_or(Trigger.CRITIQUE_FAILED, f"the change brought a finding: {told}")

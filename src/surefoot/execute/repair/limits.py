@@ -17,10 +17,12 @@ class RepairLimits:
     """Edits that came nearer and are tried together with a second and a third one."""
     deeper: int = 260
     """Further edits tried on each of them."""
-    suspects: int = 3
+    suspects: int = 5
     """Units looked at in one turn."""
     samples: int = 28
     """Answers asked of the model."""
+    samples_first: int = 8
+    """Of these, before pairs of edits are tried."""
     passing: int = 40
     """Candidates that pass the known tests after which no more syntax-tree edits are looked for."""
     inputs: int = 48
