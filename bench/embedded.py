@@ -123,11 +123,16 @@ class Bench:
 
 
 @contextmanager
-def host(*, slots: int, speculate: bool) -> Iterator[Bench]:
+def host(*, slots: int, speculate: bool, threads: int | None) -> Iterator[Bench]:
     """A host of its own, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="surefoot-bench-") as folder:
         model = EmbeddedModel(
-            model_path(), Path(folder), slots=slots, speculate=speculate, idle_s=0.5
+            model_path(),
+            Path(folder),
+            slots=slots,
+            threads=threads,
+            speculate=speculate,
+            idle_s=0.5,
         )
         try:
             yield Bench(model, Path(folder))
@@ -158,10 +163,10 @@ def row(name: str, tokens: int, sample: Sample) -> None:
     print(f"{name:<52} {tokens:6d} {sample.wall_s:7.1f} {sample.cpu_s:7.1f} {rates}", flush=True)
 
 
-def one_at_a_time(*, speculate: bool) -> None:
+def one_at_a_time(*, speculate: bool, threads: int | None) -> None:
     """Prompt, reuse, answers of three kinds, on one slot."""
     which = "n-gram look-up" if speculate else "plain"
-    with host(slots=1, speculate=speculate) as bench:
+    with host(slots=1, speculate=speculate, threads=threads) as bench:
         if not speculate:
             print(
                 f"load {bench.load_s:.1f} s; counting a prompt {bench.count(REPAIR) * 1000:.0f} ms"
@@ -189,10 +194,10 @@ def one_at_a_time(*, speculate: bool) -> None:
                 )
 
 
-def together(slots: int, *, speculate: bool) -> None:
+def together(slots: int, *, speculate: bool, threads: int | None) -> None:
     """As many samples of one new prompt as there are slots: the head once, then all answers."""
     which = "n-gram look-up" if speculate else "plain"
-    with host(slots=slots, speculate=speculate) as bench:
+    with host(slots=slots, speculate=speculate, threads=threads) as bench:
         both = bench.call(ask(REPAIR, samples=slots))
         row(f"{slots} samples with their prompt, {which}", both.written, both)
         print(f"{'':<10} prompt tokens evaluated for all {slots}: {both.evaluated}")
@@ -204,13 +209,18 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.embedded", description=__doc__)
     parser.add_argument("--slots", default="1,2,4,6", help="numbers of slots, e.g. 1,4")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        help="of the host; 1 on a busy machine, where two wait for each other",
+    )
     args = parser.parse_args()
     print(f"{'':<52} {'tokens':>6} {'wall s':>7} {'cpu s':>7} {'/wall s':>7} {'/cpu s':>7}")
     for speculate in (False, True):
-        one_at_a_time(speculate=speculate)
+        one_at_a_time(speculate=speculate, threads=args.threads)
     for slots in (int(n) for n in args.slots.split(",")):
         for speculate in (False, True):
-            together(slots, speculate=speculate)
+            together(slots, speculate=speculate, threads=args.threads)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """What every `Model` does: the scripted one, one behind an endpoint, and the embedded one alike."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import platformdirs
 import pytest
 
+import surefoot.models.openai_chat
 from surefoot.codec import decode, encode
 from surefoot.kernel.ports import Model
 from surefoot.models.embedded import EmbeddedModel
+from surefoot.models.estimate import estimate_tokens
 from surefoot.models.openai_chat import ChatServer, OpenAIChat
 from surefoot.models.weights import find
 from surefoot.testing.chat_server import ScriptedServer, speaks_for
@@ -155,3 +158,27 @@ def test_the_same_question_alone_gives_the_same_answer(model: Model) -> None:
     """Asked alone with the same seed, the same request gives the same text."""
     request = ask(COUNT, temperature=0.9, seed=7)
     assert reply(model, request).text == reply(model, request).text
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "text",
+    [
+        Path(__file__).read_text(encoding="utf-8"),
+        Path(surefoot.models.openai_chat.__file__).read_text(encoding="utf-8"),
+        "The quick brown fox, it is said, jumps over internationalisation. " * 9,
+        "\u8fd9\u662f\u4e00\u4e2a\u6d4b\u8bd5\u3002" * 20,
+        "\u00fcberm\u00e4\u00dfig g\u00fcnstig, \u0440\u0443\u0441\u0441\u043a\u0438\u0439 \u05e2\u05d1 "
+        * 9,
+        "\U0001f600\U0001f389" * 20,
+        "QWERTYUIOPASDFGHJKLZXCVBNM" * 9,
+        " \t \n\n   \t\t" * 20,
+        "=" * 80 + "\n" + "((())[]{}<>!@#$%^&*" * 9,
+    ],
+    ids=["test", "source", "prose", "chinese", "accents", "emoji", "capitals", "blanks", "signs"],
+)
+def test_the_estimate_lies_above_the_real_tokenizer(embedded: Model, text: str) -> None:
+    """Where no tokenizer is at hand the estimate errs upwards, and not by more than a factor of four."""
+    real = embedded.count_tokens((Message(role="user", content=text),))
+    bare = embedded.count_tokens((Message(role="user", content=""),))
+    assert real - bare <= estimate_tokens(text) <= 4 * (real - bare)

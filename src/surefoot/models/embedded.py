@@ -26,6 +26,7 @@ import httpx
 
 from surefoot.codec import canonical, digest
 from surefoot.errors import ModelUnavailableError, SurefootError
+from surefoot.models.estimate import estimate_tokens
 from surefoot.models.host import INSTALL_MEND
 from surefoot.models.hosting import (
     Address,
@@ -33,7 +34,12 @@ from surefoot.models.hosting import (
     HostSettings,
     usable_cores,
 )
-from surefoot.models.openai_chat import ChatServer, OpenAIChat, overflow
+from surefoot.models.openai_chat import (
+    MESSAGE_TOKENS,
+    ChatServer,
+    OpenAIChat,
+    overflow,
+)
 from surefoot.models.workers import Workers
 from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelRequest
 
@@ -43,7 +49,8 @@ SLOTS: Final = 4
 # A shorter head costs less to evaluate again than its copies cost in calls.
 _SHARED_TOKENS: Final = 48
 _REMEMBERED_PROMPTS: Final = 512
-_CALL_S: Final = 900.0
+# Long, because many may share the host; a run has a time limit of its own.
+_CALL_S: Final = 1800.0
 
 Tokens = tuple[int, ...]
 
@@ -116,12 +123,11 @@ class EmbeddedModel:
         return self._slots
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Exact, with the chat template; asks the host.
-
-        Raises:
-            ModelUnavailableError: The host cannot be started or does not answer.
-        """
-        return len(self._tokens(tuple(messages), ""))
+        """Exact, with the chat template. Where the host cannot be asked, an upper estimate; `complete` then says why."""
+        try:
+            return len(self._tokens(tuple(messages), ""))
+        except SurefootError:
+            return sum(estimate_tokens(m.content) + MESSAGE_TOKENS for m in messages)
 
     def estimate_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Nothing."""

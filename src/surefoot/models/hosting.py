@@ -42,8 +42,8 @@ class HostSettings:
     speculate: bool = True
     idle_s: float = 120.0
     """The host ends when no client has lived for so long."""
-    start_s: float = 120.0
-    """How long a start may take, loading from a cold disk included."""
+    start_s: float = 300.0
+    """How long a start may take. Idle it takes seconds; beside twenty busy processes two minutes were seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

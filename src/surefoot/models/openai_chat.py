@@ -5,7 +5,6 @@ one exception: a server that names an optional field which it does not take is a
 """
 
 import json
-import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ import httpx
 from surefoot.codec import canonical
 from surefoot.errors import SettingsError
 from surefoot.models import wire
+from surefoot.models.estimate import estimate_tokens
 from surefoot.models.workers import Workers
 from surefoot.values import (
     Message,
@@ -35,8 +35,7 @@ from surefoot.values import (
 REPLY_LIMIT_BYTES: Final = 4 * 1024**2
 _CONNECT_S: Final = 5.0
 _OPTIONAL: Final = frozenset({"logprobs", "seed", "temperature", "response_format", "stop"})
-_PIECES: Final = re.compile(r"[A-Za-z]{1,3}|\d|[ \t]+|\n+|[\x00-\x7f]|[^\x00-\x7f]")
-_MESSAGE_TOKENS: Final = 8
+MESSAGE_TOKENS: Final = 8
 _SHORTEST_CHECKED_WORDS: Final = 200
 
 
@@ -135,7 +134,7 @@ class OpenAIChat:
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An upper estimate: the endpoint's tokenizer is not known here."""
-        return sum(estimate_tokens(m.content) + _MESSAGE_TOKENS for m in messages)
+        return sum(estimate_tokens(m.content) + MESSAGE_TOKENS for m in messages)
 
     def estimate_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
         """As the port says."""
@@ -339,18 +338,6 @@ def overflow(model: str, prompt: int, answer: int, context: int) -> ModelFailure
         message=f"{prompt} tokens of prompt and {answer} of answer do not fit into {context}; shorten the prompt",
         model=model,
     )
-
-
-def estimate_tokens(text: str) -> int:
-    """An upper estimate of a text's tokens for the byte-pair tokenizers in use: three letters, one digit or one sign a token."""
-    ascii_pieces = 0
-    others = 0
-    for piece in _PIECES.findall(text):
-        if piece.isascii():
-            ascii_pieces += math.ceil(len(piece) / 16) if piece.isspace() else 1
-        else:
-            others += len(piece.encode("utf-8", "replace"))
-    return ascii_pieces + others
 
 
 def is_loopback(host: str) -> bool:

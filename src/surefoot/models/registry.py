@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.kernel.ports import Model
@@ -92,10 +93,15 @@ def _embedded(cache: Path) -> Model:
 
 
 def _openai(name: str, base_url: str | None, api_key: str | None) -> Model:
-    from surefoot.models.openai_chat import ChatServer, OpenAIChat  # noqa: PLC0415
+    from surefoot.models.openai_chat import ChatServer, OpenAIChat, is_loopback  # noqa: PLC0415
 
     if base_url is None and not api_key:
         raise ModelUnavailableError(
             f"`openai/{name}` needs a key in OPENAI_API_KEY, or --base-url for a server of your own"
         )
-    return OpenAIChat(name, ChatServer(base_url=base_url or _OPENAI_URL, api_key=api_key))
+    url = base_url or _OPENAI_URL
+    # The servers that people run on their own machine (llama.cpp, Ollama, LM Studio) can do both or ignore it; hosted ones
+    # answer one or the other with an error.
+    local = is_loopback(urlsplit(url).hostname or "")
+    server = ChatServer(base_url=url, api_key=api_key, continues_prefill=local, logprobs=local)
+    return OpenAIChat(name, server)

@@ -218,6 +218,9 @@ def test_a_host_that_cannot_load_says_why(tmp_path: Path) -> None:
     assert answer.fault is ModelFault.UNREACHABLE
     assert "ended with" in answer.message
     assert "host.log" in answer.message
+    assert (
+        model.count_tokens(ask().messages) > 0
+    )  # an estimate, so that the failure is the call's to tell
     model.close()
 
 
