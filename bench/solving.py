@@ -60,6 +60,8 @@ def usage_of(payload: Mapping[str, Any]) -> Used:
     """What one event of a ledger says was used."""
     if payload["kind"] == "candidate.tried":
         return Used(candidates=1)
+    if payload["kind"] == "candidates.rejected":
+        return Used(candidates=payload["count"])
     if payload["kind"] in ("model.replied", "model.failed"):
         usage = payload["usage"]
         return Used(

@@ -426,6 +426,19 @@ class CandidateTried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatesRejected:
+    """Several cheap candidates met the failing tests and came no nearer than the unchanged code."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["candidates.rejected"] = "candidates.rejected"
+    what: str
+    """The search that they belong to, e.g. `single edits of m.py::f`."""
+    count: int
+    listing: Digest
+    """Blob: canonical JSON, a list of [description, what the tests said]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactLearned:
     """The executor established something by running it, e.g. the suspects of a bug."""
 
@@ -609,6 +622,7 @@ Event: TypeAlias = (
     | CommandRan
     | AuditorFinished
     | CandidateTried
+    | CandidatesRejected
     | FactLearned
     | TestsRan
     | GitStage

@@ -6,6 +6,7 @@ from functools import singledispatch
 from surefoot.events import (
     ActionDecided,
     BudgetRefused,
+    CandidatesRejected,
     CandidateTried,
     CheckpointWritten,
     FactLearned,
@@ -40,6 +41,9 @@ def tell(events: Sequence[Recorded]) -> Iterator[str]:
         event = recorded.event
         if isinstance(event, CandidateTried) and not event.passed:
             failed += 1
+            continue
+        if isinstance(event, CandidatesRejected):
+            failed += event.count
             continue
         text = _tell(event)
         if text is None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from surefoot.events import (
+    CandidatesRejected,
     CandidateTried,
     Recorded,
     ReviewGiven,
@@ -91,7 +92,8 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         evidence=evidence,
         turns=tuple(e for e in plain if isinstance(e, TurnClosed)),
         reviews=tuple(e for e in plain if isinstance(e, ReviewGiven)),
-        candidates=sum(isinstance(e, CandidateTried) for e in plain),
+        candidates=sum(isinstance(e, CandidateTried) for e in plain)
+        + sum(e.count for e in plain if isinstance(e, CandidatesRejected)),
         sandbox=sandbox,
         flips=sum(isinstance(e, SelfFeedback) for e in plain),
         ending=ending,

@@ -10,6 +10,7 @@ from typing import TextIO
 from surefoot.events import (
     AuditorFinished,
     BudgetPressure,
+    CandidatesRejected,
     CandidateTried,
     CheckpointWritten,
     FactLearned,
@@ -133,6 +134,10 @@ class LiveView:
         self._tried += 1
         if event.passed:
             self._say(f"candidate by {event.generator} passes what failed ({self._tried} tried)")
+
+    @_show.register
+    def _(self, event: CandidatesRejected) -> None:
+        self._tried += event.count
 
     @_show.register
     def _(self, event: FactLearned) -> None:

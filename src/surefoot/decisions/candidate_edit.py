@@ -20,9 +20,9 @@ from surefoot.values import Message, ModelAnswer, ModelFailure, ModelRequest
 POLICY_BUNDLE: Final = "candidate_edit/1"
 PURPOSE: Final = "candidate_edit"
 MASK: Final = "____"
-_SYSTEM: Final = "You are an expert Python programmer who repairs functions."
-_EXPLAIN_TOKENS: Final = 180
-_SPARE_TOKENS: Final = 48
+SYSTEM: Final = "You are an expert Python programmer who repairs functions."
+_SPARE_TOKENS: Final = 32
+_LINE_TOKENS: Final = 80
 
 
 class EditView(StrEnum):
@@ -31,7 +31,7 @@ class EditView(StrEnum):
     WHOLE = "whole"
     """The broken function; the whole function back."""
     EXPLAIN = "explain"
-    """The broken function; first what is wrong, then the whole function."""
+    """The broken function and what is said to be wrong with it (`explain_bug`); the whole function back."""
     MASKED = "masked"
     """The function with some lines left out; these lines back."""
     REWRITE = "rewrite"
@@ -58,6 +58,8 @@ class EditQuestion:
     """The failing check with the values that it saw."""
     lines: tuple[int, int] | None = None
     """First and last masked line within `code`, 1-based (view `masked`)."""
+    explanation: str = ""
+    """What is said to be wrong (view `explain`); a claim."""
     attempt: str = ""
     """An earlier answer that failed."""
     attempt_failure: str = ""
@@ -170,7 +172,7 @@ def request_of(question: EditQuestion) -> ModelRequest:
     return ModelRequest(
         purpose=PURPOSE,
         messages=(
-            Message(role="system", content=_SYSTEM),
+            Message(role="system", content=SYSTEM),
             Message(role="user", content=_prompt(question)),
         ),
         max_tokens=tokens,
@@ -183,17 +185,25 @@ def request_of(question: EditQuestion) -> ModelRequest:
 
 def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
     """How the answer begins, where it ends, and how long it may be."""
-    match question.view:
-        case EditView.EXPLAIN:
-            return "", (), question.body_tokens + _EXPLAIN_TOKENS + _SPARE_TOKENS
-        case EditView.MASKED:
-            return "```python\n", ("```",), _SPARE_TOKENS + _SPARE_TOKENS
-        case EditView.WHOLE | EditView.REWRITE:
-            opened = f"```python\n{question.head}\n"
-            return opened, ("```",), question.body_tokens + _SPARE_TOKENS
+    if question.view is EditView.MASKED:
+        return "```python\n", ("```",), _LINE_TOKENS
+    opened = f"```python\n{question.head}\n" if question.head else "```python\n"
+    return opened, ("```",), question.body_tokens + _SPARE_TOKENS
 
 
 def _prompt(question: EditQuestion) -> str:
+    parts = [shown_bug(question)]
+    if question.explanation:
+        parts.append(_section("What seems to be wrong", question.explanation))
+    if question.attempt:
+        parts.append(_code("This answer was wrong", question.attempt))
+        parts.append(_section("It fails", question.attempt_failure))
+    parts.append(_REQUESTS[question.view].format(name=question.name, mask=MASK))
+    return "\n\n".join(p for p in parts if p)
+
+
+def shown_bug(question: EditQuestion) -> str:
+    """What all views say first: issue, surroundings, function, failing check."""
     parts = [_section("Bug report", question.issue), _code("Other code", question.context)]
     if question.view is EditView.REWRITE:
         parts.append(_code(f"Function `{question.name}`", question.head))
@@ -202,19 +212,13 @@ def _prompt(question: EditQuestion) -> str:
     else:
         parts.append(_code(f"Function `{question.name}`, which has a bug", question.code))
     parts.append(_section("Failing check", question.failure))
-    if question.attempt:
-        parts.append(_code("This answer was wrong", question.attempt))
-        parts.append(_section("It fails", question.attempt_failure))
-    parts.append(_REQUESTS[question.view].format(name=question.name, mask=MASK))
     return "\n\n".join(p for p in parts if p)
 
 
+_CORRECT: Final = "Reply with the corrected function `{name}` in one ```python block."
 _REQUESTS: Final = {
-    EditView.WHOLE: "Reply with the corrected function `{name}` in one ```python block.",
-    EditView.EXPLAIN: (
-        "First say in two sentences what `{name}` does wrong in the failing check and how to correct it. "
-        "Then give the whole corrected function `{name}`, without its docstring, in one ```python block."
-    ),
+    EditView.WHOLE: _CORRECT,
+    EditView.EXPLAIN: _CORRECT,
     EditView.MASKED: "Reply with only the code that belongs in place of `{mask}`, in one ```python block.",
     EditView.REWRITE: "Write the function `{name}` correctly, in one ```python block.",
 }

@@ -1,9 +1,10 @@
 """The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
+from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, EditView, propose_edits
+from surefoot.decisions.explain_bug import explain_bugs
 from surefoot.execute.repair.candidates import from_code
 from surefoot.execute.repair.evidence import Evidence
 from surefoot.execute.repair.failure import told
@@ -92,11 +93,23 @@ class Hunt:
 
     def run(self) -> Choice:
         """Search; the choice says what to take, if anything."""
-        self._edit()
+        search = SyntaxSearch(self._trials, self._limits)
+        self._edit(search)
         choice = self.choice()
         most = (
             self._limits.samples if self._asker.context_tokens <= LARGE_CONTEXT else _LARGE_SAMPLES
         )
+        # A few answers cost less than all pairs of edits, and often show which unit it is.
+        choice = self._converse(min(self._limits.samples_first, most), choice)
+        if not self._trials.passing:
+            search.deeper()
+            for suspect in self._case.suspects:
+                self._take(suspect)
+            choice = self.choice()
+        return self._converse(most, choice)
+
+    def _converse(self, most: int, choice: Choice) -> Choice:
+        """Ask in batches until something is taken, or `most` questions were asked in all."""
         while self._shown and self._model.asked < most and not self._model.exhausted:
             if choice.taken is not None and self._model.asked:
                 break
@@ -113,15 +126,10 @@ class Hunt:
 
     # --- syntax-tree edits -----------------------------------------------------------------------
 
-    def _edit(self) -> None:
-        search = SyntaxSearch(self._trials, self._limits)
+    def _edit(self, search: SyntaxSearch) -> None:
         for suspect in self._case.suspects:
             search.singles(self._case.files.product[suspect.path], suspect)
             self._take(suspect)
-        if not self._trials.passing:
-            search.deeper()
-            for suspect in self._case.suspects:
-                self._take(suspect)
 
     def _take(self, suspect: Suspect) -> None:
         """Passing edits of a suspect become evidence, each once."""
@@ -185,12 +193,22 @@ class Hunt:
                 count_tokens=self._tokens,
             )
         )
+        questions = self._explained(questions)
         answered = propose_edits(questions, self._asker, self._notebook)
         self._model.asked += len(questions)
         self._model.exhausted = answered.exhausted
         self._model.failure = answered.failure
         for question, proposal in zip(questions, answered.proposals, strict=False):
             self._meet(question, proposal)
+
+    def _explained(self, questions: Sequence[EditQuestion]) -> tuple[EditQuestion, ...]:
+        """The questions that start from an explanation, with one; without one they are plain ones."""
+        wanting = [q for q in questions if q.view is EditView.EXPLAIN]
+        texts = iter(explain_bugs(wanting, self._asker, self._notebook))
+        return tuple(
+            replace(q, explanation=next(texts, "")) if q.view is EditView.EXPLAIN else q
+            for q in questions
+        )
 
     def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
         """Try what a question brought."""

@@ -24,12 +24,12 @@ class SyntaxSearch:
 
     def singles(self, source: Source, suspect: Suspect) -> None:
         """Every plausible single edit of a suspect, likeliest first."""
-        ranked = _ranked(source, suspect.unit, suspect)
+        ranked, what = _ranked(source, suspect.unit, suspect), f"single edits of {suspect.key}"
         for mutation in ranked[: self._limits.first_order]:
             if self._full():
                 break
-            self._try(from_mutations(source, (mutation,)), suspect)
-        self._trials.tell_counts(f"single edits of {suspect.key}")
+            self._try(from_mutations(source, (mutation,)), suspect, what)
+        self._trials.tell_rejected(what)
 
     def deeper(self) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
@@ -39,8 +39,6 @@ class SyntaxSearch:
             beam, self._near = self._beam(), []
             for tried, suspect in beam:
                 self._further(tried, suspect)
-            if beam:
-                self._trials.tell_counts(f"further edits of {beam[0][1].key}")
 
     def _further(self, tried: Tried, suspect: Suspect) -> None:
         edit = next((e for e in tried.candidate.edits if e.path == suspect.path), None)
@@ -51,13 +49,15 @@ class SyntaxSearch:
         if suspect.unit is not None:
             named = [u for u in units(source) if u.qualname == suspect.unit.qualname]
             unit = named[-1] if named else None
+        what = f"further edits of {suspect.key}"
         for mutation in _ranked(source, unit, suspect)[: self._limits.deeper]:
             if self._full():
-                return
-            self._try(_stacked(tried.candidate, from_mutations(source, (mutation,))), suspect)
+                break
+            self._try(_stacked(tried.candidate, from_mutations(source, (mutation,))), suspect, what)
+        self._trials.tell_rejected(what)
 
-    def _try(self, candidate: Candidate, suspect: Suspect) -> None:
-        tried = self._trials.attempt(candidate)
+    def _try(self, candidate: Candidate, suspect: Suspect, what: str) -> None:
+        tried = self._trials.attempt(candidate, what=what)
         if tried is not None and not tried.passed and self._trials.nearer(tried):
             self._near.append((tried, suspect))
 

@@ -1,16 +1,15 @@
 """Candidates meet the tests in the worker; what came out is kept and recorded.
 
 Recorded one by one is what later steps or people can lean on: every candidate of the model, and each syntax-tree edit
-that passed or came nearer. The other edits, hundreds that changed nothing, are recorded as one count a search: they are
-determined by source and limits, so a later turn knows that they were tried without a list.
+that passed or came nearer. The others, hundreds that came no nearer, are recorded a hundred at a time as one list of what
+each changed and what the tests said: a whole file for each would be the bulk of a ledger and say no more.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from surefoot.codec import digest, encode
-from surefoot.events import CandidateTried, FactLearned
+from surefoot.codec import canonical, digest, encode
+from surefoot.events import CandidatesRejected, CandidateTried
 from surefoot.execute.repair.candidates import mark
 from surefoot.execute.repair.failure import closeness, first_failure, passed_all
 from surefoot.kernel.ports import Notebook, TrialWorker
@@ -19,6 +18,8 @@ from surefoot.values import Candidate, Digest, ReportState, TestReport, TestResu
 PASSED = "passed the known tests"
 CHOSEN = "chosen"
 _NEARER = 0.02
+_LIST = 100
+"""Rejected candidates in one record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class Trials:
         self.wider = tuple(wider)
         self._known = known
         self._seen: dict[str, Tried] = {}
-        self._counts: Counter[str] = Counter()
+        self._rejected: list[tuple[str, str]] = []
         self.count = 0
         """Candidates run so far."""
         self.base = self._unchanged()
@@ -74,8 +75,16 @@ class Trials:
         """What an equal candidate did in this turn."""
         return self._seen.get(mark(candidate))
 
-    def attempt(self, candidate: Candidate, *, record: bool = False) -> Tried | None:
-        """Run a candidate unless the same idea was run before; None then."""
+    def attempt(
+        self, candidate: Candidate, *, record: bool = False, what: str = ""
+    ) -> Tried | None:
+        """Run a candidate unless the same idea was run before; None then.
+
+        Args:
+            candidate: The candidate.
+            record: Record it one by one whatever comes out.
+            what: The search that it belongs to, for the list of the rejected.
+        """
         key = mark(candidate)
         blob = encode(candidate)
         if key in self._seen or self._refuted(digest(blob)):
@@ -86,21 +95,22 @@ class Trials:
         if record or tried.passed or self.nearer(tried):
             self._record(tried, blob)
         else:
-            self._counts[tried.message.partition(":")[0][:40] or "failed"] += 1
+            self._rejected.append((candidate.description, tried.message))
+            if len(self._rejected) == _LIST:
+                self.tell_rejected(what)
         return tried
 
     def nearer(self, tried: Tried) -> bool:
         """Whether it came nearer than the unchanged code."""
         return tried.fixed > 0 or tried.near > self.base.near + _NEARER
 
-    def tell_counts(self, what: str) -> None:
-        """Record how many candidates changed nothing, and forget them."""
-        total = sum(self._counts.values())
-        if total:
-            told = ", ".join(f"{n} {name}" for name, n in sorted(self._counts.items()))
-            text = f"{what}: {total} candidates came no nearer ({told})"
-            self._notebook.record(FactLearned(topic="search", text=text))
-        self._counts.clear()
+    def tell_rejected(self, what: str) -> None:
+        """Record the candidates that came no nearer since the last such record."""
+        if self._rejected:
+            listing = self._notebook.put(canonical([list(pair) for pair in self._rejected]))
+            count = len(self._rejected)
+            self._notebook.record(CandidatesRejected(what=what, count=count, listing=listing))
+            self._rejected.clear()
 
     def tell(self, tried: Tried, message: str, score: float) -> None:
         """Record what became of a candidate later."""
