@@ -19,7 +19,7 @@ from surefoot.suite.worker import open_worker
 from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport, TestResult
 
 INSIDE: Final = Path(__file__).parent / "inside"
-PROBE: Final = INSIDE / "probe_plugin.py"
+PROBE: Final = tuple(INSIDE / f"{n}.py" for n in ("probe_plugin", "hooks", "unittest_runner"))
 OUTPUT_TAIL: Final = 8_000
 HEADING: Final = re.compile(r"=+ (FAILURES|ERRORS|short test summary info) =+$")
 COUNTS: Final = re.compile(r"=* ?\d+ \w+.* in [0-9.]+s.*$")
@@ -73,16 +73,11 @@ class PytestSuite:
         }
         ended = self._processes.run(
             Command(
-                argv=(str(self._plan.python), str(PROBE)),
+                argv=(str(self._plan.python), str(PROBE[0])),
                 cwd=root,
                 env=environment(self._plan),
                 stdin=codec.canonical(order),
-                reads=(
-                    *self._plan.reads,
-                    *self._plan.editable,
-                    PROBE,
-                    INSIDE / "unittest_runner.py",
-                ),
+                reads=(*self._plan.reads, *self._plan.editable, *PROBE),
                 writes=(root,),
                 binds=mounts(self._plan, self._original, root),
                 limits=replace(self._limits, output_bytes=REPORT_BYTES),

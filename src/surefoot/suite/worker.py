@@ -28,11 +28,21 @@ from surefoot.values import (
 HERE: Final = Path(__file__).parent / "inside"
 PARTS: Final = tuple(
     HERE / f"{name}.py"
-    for name in ("worker_main", "probe_plugin", "unittest_runner", "hot_swap", "tracer")
+    for name in (
+        "worker_main",
+        "probe_plugin",
+        "hooks",
+        "forks",
+        "hot_swap",
+        "tracer",
+        "unittest_runner",
+    )
 )
 LEFT_OUT: Final = shutil.ignore_patterns(
     ".git", ".venv", "venv", "node_modules", "__pycache__", ".surefoot", ".tox", ".nox", "*.pyc"
 )
+PATIENCE: Final = 60
+"""How many times its limit a trial may take until the worker is thought to be lost."""
 LIFE_S: Final = 24 * 3600.0
 ANSWER_BYTES: Final = 64 * 1024**2
 COLLECT_S: Final = 60.0
@@ -144,7 +154,7 @@ class ForkedWorker:
         if running is None:
             return {}
         running.send(codec.canonical(request))
-        line = running.receive(6 * limit_s + 3 * START_S + 60)
+        line = running.receive(PATIENCE * (limit_s + START_S) + 120)
         if line is None:
             self.close()
             return {}

@@ -1,4 +1,4 @@
-"""Runs a project's `unittest` tests where the interpreter has no pytest; the same records, ids and controls as the probe.
+"""Runs a project's `unittest` tests where the interpreter has no pytest; the same records, ids and controls as the hooks.
 
 Ids are those that pytest would give: `path::Class::method`. Python 3.8 syntax, standard library only.
 """
@@ -178,7 +178,7 @@ def control(name: str, outcome: str) -> Any:
 
 
 def run(
-    probe: Any,
+    hooks: Any,
     order: dict[str, Any],
     say: Callable[..., None],
     around: Any = None,
@@ -190,7 +190,7 @@ def run(
     root = order["root"]
     cases = Cases(root, order["args"], order["tests"])
     for path, error in cases.broken:
-        say("collect-error", id=path, **described(probe, error, root))
+        say("collect-error", id=path, **described(hooks, error, root))
     say("collected", ids=list(cases.found.values()))
     if not cases.found:
         return 5
@@ -201,15 +201,15 @@ def run(
     watched: dict[str, Any] = {}
     for case, test_id in ids.items():
         name = case._testMethodName  # noqa: SLF001
-        if probe.is_sync(getattr(case, name)):
-            watched[test_id] = probe.Phases("not-called")
-            setattr(case, name, probe.watched(getattr(case, name), watched[test_id]))
+        if hooks.is_sync(getattr(case, name)):
+            watched[test_id] = hooks.Phases("not-called")
+            setattr(case, name, hooks.watched(getattr(case, name), watched[test_id]))
 
     def report(kind: str, **fields: Any) -> None:
         error = fields.pop("error", None)
         if kind == "test":
             witness = watched[fields["id"]].witness if fields["id"] in watched else "none"
-            fields.update(witness=witness, **described(probe, error, root))
+            fields.update(witness=witness, **described(hooks, error, root))
         say(kind, **fields)
 
     result = Result(ids, report)
@@ -219,12 +219,12 @@ def run(
     return int(bool(cases.broken) or not result.wasSuccessful())
 
 
-def described(probe: Any, error: Any, root: str) -> dict[str, Any]:
+def described(hooks: Any, error: Any, root: str) -> dict[str, Any]:
     """Message, detail and frames of an exception; only the reason of a skip."""
     if error is None or isinstance(error, Failed):
-        return {"message": probe.plain(error or "", probe.MESSAGE), "detail": "", "frames": []}
+        return {"message": hooks.plain(error or "", hooks.MESSAGE), "detail": "", "frames": []}
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    fields: dict[str, Any] = probe.describe(
+    fields: dict[str, Any] = hooks.describe(
         types.SimpleNamespace(value=error), types.SimpleNamespace(longrepr=text), root
     )
     return fields

@@ -21,18 +21,12 @@ import gc
 import importlib
 import importlib.machinery
 import json
-import math
 import os
-import resource
-import select
-import shutil
 import signal
 import socket
 import tempfile
 import threading
-import time
 import types
-import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +36,8 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
     Work = Callable[[Callable[..., None]], None]
 
-SCANNED = 2_000
-"""Files in a tree up to which it is searched for what tests left behind."""
+PATIENCE = 30
+"""How many times its limit a trial may take until its process is thought to be lost."""
 
 
 def sibling(name: str) -> Any:
@@ -57,181 +51,16 @@ def sibling(name: str) -> Any:
 
 
 probe = sibling("probe_plugin")
+hooks = probe.hooks
+forks = sibling("forks")
 hot_swap = sibling("hot_swap")
 tracer = sibling("tracer")
 
 
-# --- forks ---------------------------------------------------------------------------------------
-
-
-def adopt_orphans() -> None:
-    """Make this process the parent of what its children leave behind, so that it can be ended."""
-    with contextlib.suppress(ImportError, OSError, AttributeError):
-        import ctypes  # noqa: PLC0415  # some interpreters are built without it
-
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-
-
-def end_children(keep: tuple[int, ...]) -> None:
-    """Kill and reap every child, and what becomes a child by that, but those in `keep`."""
-    me = os.getpid()
-    for _ in range(1_000):
-        try:
-            with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as listing:
-                children = [int(pid) for pid in listing.read().split()]
-        except OSError:
-            return
-        children = [pid for pid in children if pid not in keep]
-        if not children:
-            return
-        for pid in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
-
-
-def fork() -> int:
-    """Fork, without the warning that a process with threads gets; single-threadedness is checked elsewhere."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return os.fork()
-
-
-def in_fork(work: Work, limit_s: float, close: tuple[int, ...], keep: tuple[int, ...]) -> Fields:
-    """Do `work` in a fork; its records, how it ended and how long it took.
-
-    The limit is on processor time, so that a busy machine gives the same verdict; one that sleeps gets three times that.
-    """
-    started = time.monotonic()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    reader, writer = os.pipe()
-    pid = fork()
-    if pid == 0:
-        os.close(reader)
-        for descriptor in close:
-            os.close(descriptor)
-        _child(work, writer, limit_s)
-    os.close(writer)
-    data, in_time = _read_all(reader, started + 3 * limit_s)
-    os.close(reader)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    status = os.waitpid(pid, 0)[1]
-    end_children(keep)
-    records = []
-    for line in data.split(b"\n")[:-1]:
-        with contextlib.suppress(
-            ValueError
-        ):  # the project wrote into our pipe: no record, no result
-            records.append(json.loads(line))
-    ended = any(record.get("kind") == "end" for record in records)
-    spent = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
-    state = "complete" if ended else "crashed" if in_time and not spent else "timeout"
-    wall_s = time.monotonic() - started
-    return {"state": state, "status": status, "records": records, "wall_s": wall_s}
-
-
-def _child(work: Work, writer: int, limit_s: float) -> None:
-    os.setpgid(0, 0)
-    # Seconds are whole here, and a fork starts at none.
-    seconds = math.ceil(limit_s)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    owner = os.getpid()
-
-    def say(kind: str, **fields: Any) -> None:
-        if os.getpid() == owner:
-            line = json.dumps({"kind": kind, **fields}).encode() + b"\n"
-            while line:
-                line = line[os.write(writer, line) :]
-
-    try:
-        work(say)
-    finally:
-        os._exit(0)
-
-
-def _read_all(reader: int, deadline: float) -> tuple[bytes, bool]:
-    pieces: list[bytes] = []
-    while True:
-        ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            return b"".join(pieces), False
-        piece = os.read(reader, 1 << 20)
-        if not piece:
-            return b"".join(pieces), True
-        pieces.append(piece)
-        # The record of the end is the last one; a descendant may hold the pipe open.
-        if b'"kind": "end"' in piece and piece.endswith(b"\n"):
-            return b"".join(pieces), True
-
-
-# --- the tree ------------------------------------------------------------------------------------
-
-
-class Tree:
-    """The worker's copy of the project, and how it gets back to what it was."""
-
-    def __init__(self, root: str, pristine: str) -> None:
-        self._root = root
-        self._pristine = pristine
-        self._before = dict(self._files())
-        if len(self._before) > SCANNED:
-            self._before = {}
-
-    def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        stack = [self._root]
-        while stack:
-            with os.scandir(stack.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        stack.append(entry.path)
-                    else:
-                        stat = entry.stat(follow_symlinks=False)
-                        yield entry.path, (stat.st_mtime_ns, stat.st_size)
-
-    def write(self, edits: list[Fields]) -> None:
-        """Put a candidate's files in place."""
-        for edit in edits:
-            path = os.path.join(self._root, edit["path"])
-            if edit["text"] is None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-                continue
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", newline="") as file:
-                file.write(edit["text"])
-
-    def restore(self, edits: list[Fields]) -> None:
-        """Take the candidate's files and what its tests wrote out again."""
-        changed = {os.path.join(self._root, edit["path"]) for edit in edits}
-        if self._before:
-            now = dict(self._files())
-            changed.update(p for p, stat in now.items() if self._before.get(p) != stat)
-            changed.update(p for p in self._before if p not in now)
-        for path in changed:
-            source = os.path.join(self._pristine, os.path.relpath(path, self._root))
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            if os.path.lexists(source):
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                shutil.copy2(source, path, follow_symlinks=False)
-            else:
-                self._drop_empty(os.path.dirname(path))
-
-    def _drop_empty(self, folder: str) -> None:
-        while folder.startswith(self._root + os.sep):
-            source = os.path.join(self._pristine, os.path.relpath(folder, self._root))
-            if os.path.isdir(source):
-                return
-            try:
-                os.rmdir(folder)
-            except OSError:
-                return
-            folder = os.path.dirname(folder)
+def tried(work: Work, limit_s: float, *, close: tuple[int, ...], keep: tuple[int, ...]) -> Fields:
+    """What `forks.in_fork` says."""
+    answer: Fields = forks.in_fork(work, limit_s, close, keep, probe.starved_s)
+    return answer
 
 
 # --- the warm process ----------------------------------------------------------------------------
@@ -274,8 +103,8 @@ class Warm:
 
         root = self._order["root"]
         environ = dict(os.environ)
-        hooks = probe.Hooks()
-        probe.record_hooks(hooks, self._pass_on, root, {})
+        plugin = hooks.Hooks()
+        hooks.record_hooks(plugin, self._pass_on, root, {})
         collected = Collected(root)
 
         @pytest.hookimpl(tryfirst=True)
@@ -294,13 +123,13 @@ class Warm:
             self._serve(session, hot_swap.Image(root, ran))
             return True
 
-        hooks.pytest_runtestloop = pytest_runtestloop
+        plugin.pytest_runtestloop = pytest_runtestloop
         files = sorted({test.partition("::")[0] for test in self._order["tests"]})
         # The message and the frames say it all; pytest's own traceback costs more than the test.
         arguments = [*probe.pytest_arguments(root, files, []), "--tb=native"]
         sys.argv = ["pytest", *arguments]
         collected.start()
-        code = pytest.main(arguments, plugins=[hooks])
+        code = pytest.main(arguments, plugins=[plugin])
         collected.stop()
         self._send({"ready": False, "why": f"pytest ended with {int(code)} before running tests"})
 
@@ -337,7 +166,7 @@ class Warm:
                 return
             run_items(chosen, say, request)
 
-        answer = in_fork(work, request["limit_s"], (self._line.fileno(),), ())
+        answer = tried(work, request["limit_s"], close=(self._line.fileno(),), keep=())
         cold = [r["why"] for r in answer["records"] if r.get("kind") == "cold"]
         return {"cold": cold[0]} if cold else answer
 
@@ -421,7 +250,7 @@ class Supervisor:
         self._order = order
         self._root = order["root"]
         self._channel = channel
-        self._tree = Tree(self._root, order["pristine"])
+        self._tree = forks.Tree(self._root, order["pristine"])
         self._warm: socket.socket | None = None
         self._warm_pid = 0
         self._pytest = order["runner"] == "pytest"
@@ -436,12 +265,12 @@ class Supervisor:
     def warm_up(self) -> None:
         """Start the warm process and wait until it has collected; without it everything is tried cold."""
         ours, theirs = socket.socketpair()
-        pid = fork()
+        pid = forks.fork()
         if pid == 0:
             ours.close()
             os.close(self._channel)
             try:
-                adopt_orphans()
+                forks.adopt_orphans()
                 Warm(self._order, theirs).run()
             finally:
                 os._exit(0)
@@ -462,7 +291,7 @@ class Supervisor:
             self._warm.close()
             self._warm = None
         self._warm_pid = 0
-        end_children(())
+        forks.end_children(())
 
     def _hear(self, limit_s: float) -> Fields | None:
         assert self._warm is not None  # noqa: S101  # asked only while it runs
@@ -485,7 +314,7 @@ class Supervisor:
             if self._warm is not None and sources is not None:
                 ask = {**request, "sources": sources, "edits": []}
                 self._warm.sendall(json.dumps(ask).encode() + b"\n")
-                answer = self._hear(3 * request["limit_s"] + 10)
+                answer = self._hear(PATIENCE * request["limit_s"] + 60)
                 if answer is None:
                     self._cool("the warm process ended")
                 elif "cold" not in answer:
@@ -510,34 +339,35 @@ class Supervisor:
         work = partial(self._run_pytest if self._pytest else self._run_unittest, request)
         close = (self._channel,) if self._warm is None else (self._channel, self._warm.fileno())
         keep = (self._warm_pid,) if self._warm is not None else ()
-        return in_fork(work, request["limit_s"] + self._order["start_s"], close, keep)
+        limit_s = request["limit_s"] + self._order["start_s"]
+        return tried(work, limit_s, close=close, keep=keep)
 
     def _run_unittest(self, request: Fields, say: Callable[..., None]) -> None:
         order = {**request, "root": self._root, "args": [], "controls": []}
         runner = sibling("unittest_runner")
         if "trace" in request:
             follow = start_tracer(request["trace"])
-            code = runner.run(probe, order, say, follow)
+            code = runner.run(hooks, order, say, follow)
             say("trace", lines=follow.lines(), values=follow.values())
         else:
-            code = runner.run(probe, order, say)
+            code = runner.run(hooks, order, say)
         say("end", exit_code=code)
 
     def _run_pytest(self, request: Fields, say: Callable[..., None]) -> None:
         import pytest  # noqa: PLC0415
 
-        hooks = probe.Hooks()
-        probe.record_hooks(hooks, say, self._root, {})
+        plugin = hooks.Hooks()
+        hooks.record_hooks(plugin, say, self._root, {})
         if "trace" in request:
-            trace_hooks(hooks, request["trace"], say)
+            trace_hooks(plugin, request["trace"], say)
         arguments = probe.pytest_arguments(self._root, request["tests"], [])
         arguments += ["--tb=native"] if request["keep_going"] else ["--maxfail=1", "--tb=native"]
         sys.argv = ["pytest", *arguments]
-        code = pytest.main(arguments, plugins=[hooks])
+        code = pytest.main(arguments, plugins=[plugin])
         say("end", exit_code=int(code))
 
 
-def trace_hooks(hooks: Any, trace: Fields, say: Callable[..., None]) -> None:
+def trace_hooks(plugin: Any, trace: Fields, say: Callable[..., None]) -> None:
     """Hooks that trace the test in a cold trial."""
     import pytest  # noqa: PLC0415
 
@@ -549,7 +379,7 @@ def trace_hooks(hooks: Any, trace: Fields, say: Callable[..., None]) -> None:
         follow.stop()
         say("trace", lines=follow.lines(), values=follow.values())
 
-    hooks.pytest_runtest_call = pytest_runtest_call
+    plugin.pytest_runtest_call = pytest_runtest_call
 
 
 def main() -> None:
@@ -567,7 +397,7 @@ def main() -> None:
             os._exit(4)
         rehearse()
     probe.enter_tree(order["root"], order["source_roots"])
-    adopt_orphans()
+    forks.adopt_orphans()
     if order["warm"]:
         supervisor.warm_up()
     gc.freeze()
