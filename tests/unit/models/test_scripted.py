@@ -123,6 +123,18 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert over.fault is ModelFault.CONTEXT_OVERFLOW
 
 
+def test_the_documented_example_is_one(tmp_path: Path) -> None:
+    """The file in docs/reference/scripted-model.md loads and answers as it says there."""
+    page = Path(__file__).parents[3] / "docs/reference/scripted-model.md"
+    example = page.read_text(encoding="utf-8").partition("```json\n")[2].partition("\n```\n")[0]
+    (tmp_path / "script.json").write_text(example, encoding="utf-8")
+    model = load_scripted(tmp_path / "script.json")
+    edit = ask("def merge_intervals(pairs): pass", purpose="candidate_edit", seed=1)
+    assert said(model, edit) == "a second answer"
+    assert fault(model, ask("are you there?")).fault is ModelFault.RATE_LIMIT
+    assert said(model, ask("else")) == "I do not know."
+
+
 @pytest.mark.parametrize(
     ("content", "place"),
     [
