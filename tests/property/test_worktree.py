@@ -61,7 +61,7 @@ def content(root: Path) -> dict[str, str | bytes]:
     return {k: v for k, v in found.items() if ".tmp" not in k}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(acts=ACTS)
 def test_a_snapshot_is_what_was_there_and_can_be_brought_back(
     workspace: GitWorkspace, acts: list[tuple[str, str]]

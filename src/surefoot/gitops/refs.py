@@ -119,18 +119,21 @@ def load(git: Git, run_id: RunId) -> RunRefs | None:
     )
 
 
-def refuse_in_the_way(git: Git) -> None:
-    """Refuse a ref of the user where ours need a folder.
+def refuse_taken(git: Git, run_id: RunId) -> None:
+    """Refuse the id of a run that has refs, and a branch of the user where ours need a folder.
 
     Raises:
-        RepositoryError: There is one.
+        UsageError: The run exists.
+        RepositoryError: Such a branch exists.
     """
     places = [prefix.removesuffix("/") for prefix in (BRANCHES, KEPT)]
-    for place in places:
-        if place in all_refs(git, place):
+    for name in all_refs(git, *places):
+        if name in places:
             raise RepositoryError(
-                f"{place!r} is in the way of the branches of runs; rename it, e.g. `git branch -m surefoot my-surefoot`"
+                f"{name!r} is in the way of the branches of runs; rename it, e.g. `git branch -m surefoot my-surefoot`"
             )
+        if run_of(name) == run_id:
+            raise UsageError(f"run {run_id} exists already; resume it, or give another id")
 
 
 def create(git: Git, run_id: RunId, base: CommitId, branch: str) -> RunRefs:

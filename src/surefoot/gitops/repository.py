@@ -42,16 +42,16 @@ class Repository:
         shell = dict(os.environ if env is None else env)
         check_git(shell)
         git = Git(_readable(path), shell)
-        _refuse_kinds(git, path)
-        root = Path(git.run("rev-parse", "--show-toplevel").line)
-        git_dir = Path(git.run("rev-parse", "--absolute-git-dir").line)
-        common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").line
-        branch = _branch(git)
-        head, tree = _head(git, branch)
+        root, git_dir, common_dir = _folders(git, path)
+        head, tree, branch = _head(git)
+        if branch.startswith(BRANCHES):
+            raise RepositoryError(
+                f"this is the worktree of a run ({branch!r}); run in your own checkout instead"
+            )
         return cls(
             root=root,
             git_dir=git_dir,
-            common_dir=Path(common),
+            common_dir=common_dir,
             head=head,
             tree=tree,
             branch=branch,
@@ -81,23 +81,34 @@ def _readable(path: Path) -> Path:
         ) from error
 
 
-def _refuse_kinds(git: Git, path: Path) -> None:
-    questions = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree")
-    answer = git.run("rev-parse", *questions, ok=None)
-    if answer.exit_code != 0:
+def _folders(git: Git, path: Path) -> tuple[Path, Path, Path]:
+    """Root, own git folder and common git folder of the checkout around `path`."""
+    kinds = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree")
+    places = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    answer = git.run("rev-parse", "--path-format=absolute", *kinds, *places, ok=None)
+    lines = answer.line.split("\n")
+    if len(lines) < len(kinds):
         raise _unusable(path, answer)
-    bare, inside_git, inside_tree = (word == "true" for word in answer.line.split())
-    if inside_tree:
-        return
+    if lines[2] != "true":
+        raise _no_checkout(path, bare=lines[0] == "true", inside_git=lines[1] == "true")
+    if len(lines) == len(kinds) + len(places):
+        found = lines[len(kinds) :]
+    else:  # a folder with a newline in its name
+        found = [git.run("rev-parse", "--path-format=absolute", p).line for p in places]
+    root, git_dir, common_dir = (Path(line) for line in found)
+    return root, git_dir, common_dir
+
+
+def _no_checkout(path: Path, *, bare: bool, inside_git: bool) -> RepositoryError:
     if bare:
-        raise RepositoryError(
+        return RepositoryError(
             f"{str(path)!r} is a bare repository without files to work on; clone it and run in the clone"
         )
     if inside_git:
-        raise RepositoryError(
+        return RepositoryError(
             f"{str(path)!r} lies inside git's own folder; run in the checkout that it belongs to"
         )
-    raise RepositoryError(f"{str(path)!r} has no checkout; run in a folder that git checked out")
+    return RepositoryError(f"{str(path)!r} has no checkout; run in a folder that git checked out")
 
 
 def _unusable(path: Path, answer: Output) -> RepositoryError:
@@ -115,25 +126,19 @@ def _unusable(path: Path, answer: Output) -> RepositoryError:
     )
 
 
-def _branch(git: Git) -> str:
-    answer = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
-    if answer.exit_code != 0:
+def _head(git: Git) -> tuple[CommitId, TreeId, str]:
+    """Commit, tree and branch (full name) that are checked out."""
+    names = ("HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
+    answer = git.run("rev-parse", *names, ok=None)
+    if answer.exit_code == 0:
+        commit, tree, branch = answer.line.split("\n")
+        if branch != "HEAD":
+            return CommitId(commit), TreeId(tree), branch
         raise RepositoryError(
             "HEAD is detached, so there is no branch to put the work on; run `git switch -c NAME` first"
         )
-    if answer.line.startswith(BRANCHES):
-        raise RepositoryError(
-            f"this is the worktree of a run ({answer.line!r}); run in your own checkout instead"
-        )
-    return answer.line
-
-
-def _head(git: Git, branch: str) -> tuple[CommitId, TreeId]:
-    answer = git.run("rev-parse", "HEAD^{commit}", "HEAD^{tree}", ok=None)
-    if answer.exit_code == 0:
-        commit, tree = answer.line.split()
-        return CommitId(commit), TreeId(tree)
-    if git.run("show-ref", "--verify", "--quiet", branch, ok=None).exit_code != 0:
+    branch = git.run("symbolic-ref", "-q", "HEAD", ok=None).line
+    if git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=None).exit_code != 0:
         raise RepositoryError(
             "the repository has no commit yet; run `git add -A` and `git commit` first"
         )

@@ -285,10 +285,8 @@ def open_workspace(
     with contextlib.ExitStack() as undo:
         undo.callback(lease.release)
         git = repository.git().bound(holds=(lease,))
-        refs.refuse_in_the_way(git)
+        refs.refuse_taken(git, run_id)
         refs.unlock(repository.common_dir, run_id)
-        if refs.refs_of(git, run_id):
-            raise UsageError(f"run {run_id} exists already; resume it, or give another id")
         undo.callback(_abandon, git, repository, run_id, place, lease)
         known = refs.create(git, run_id, repository.head, repository.branch)
         clear_scratch(place, run_id)

@@ -59,6 +59,22 @@ def test_a_linked_worktree_and_a_sha256_repository_are_checkouts_too(
     assert len(Repository.discover(long.root, long.env).tree) == 64
 
 
+def test_a_checkout_in_a_folder_with_a_newline_is_found(tmp_path: Path) -> None:
+    """Git's answer about folders has no other separator."""
+    user = ScratchRepository.create(tmp_path / "a\nb", os.environ["PATH"])
+    user.commit({"a": "1"})
+    found = Repository.discover(user.root, user.env)
+    assert (found.root, found.git_dir) == (user.root, user.root / ".git")
+
+
+def test_a_broken_last_commit_is_not_taken_for_none(user: ScratchRepository) -> None:
+    """The object behind the branch is gone: say so, and do not offer to make the first commit."""
+    commit = user.git("rev-parse", "HEAD")
+    (user.root / ".git" / "objects" / commit[:2] / commit[2:]).unlink()
+    with pytest.raises(RepositoryError, match="git fsck"):
+        Repository.discover(user.root, user.env)
+
+
 def test_every_unusable_place_is_one_sentence_with_the_mend(
     user: ScratchRepository, tmp_path: Path
 ) -> None:
