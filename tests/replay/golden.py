@@ -205,6 +205,7 @@ SAMPLES: tuple[e.Event, ...] = (
     e.RoundVerified(phase="complete", done=True, blocker=None, evidence=(EVIDENCE,)),
     e.LockChanged(locked=True, why="release", who="somebody"),
     e.SettingsTrusted(keys=("base_url",), who="somebody"),
+    e.CandidatesRejected(what="single edits of m.py::f", count=100, listing=BLOB),
 )
 
 
