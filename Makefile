@@ -7,7 +7,7 @@ PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup dev solve test check bench bench-patients soak
+.PHONY: setup dev solve test bench bench-patients soak
 
 setup: $(VENV)/.setup
 
@@ -29,4 +29,15 @@ solve: setup
 	$(BIN)/surefoot solve .cache/patient/ISSUE.md --repo .cache/patient
 
 test: dev
+	$(BIN)/surefoot models pull
 	BIN=$(BIN) sh .ci/checks
+
+bench: dev
+	$(BIN)/python -m bench.repair.run
+
+bench-patients: dev
+	$(BIN)/python -m bench.patients.run
+
+soak: dev
+	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m bench.kill --count 200

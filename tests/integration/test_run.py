@@ -33,7 +33,7 @@ from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
-from surefoot.sandbox.probe import open_processes
+from surefoot.sandbox import open_processes
 from surefoot.solver import RuleSolver
 from surefoot.suite import PytestSuite, detect
 from surefoot.testing.clock import FakeClock
