@@ -235,6 +235,15 @@ def test_a_blob_of_canonical_json_stays_readable_when_redacted(ledger: Ledger) -
     )
 
 
+def test_a_value_that_only_its_key_gives_away_is_hidden() -> None:
+    """`{"token": "x"}` says more than `x`, also deep inside a blob."""
+    ledger = MemoryLedger(redact=lambda text: text.replace('token: "x"', 'token: "[redacted:k]"'))
+    data = codec.canonical({"settings": [{"token": "x", "name": "x"}]})
+    assert json.loads(ledger.get(ledger.put(data))) == {
+        "settings": [{"token": "[redacted:k]", "name": "x"}]
+    }
+
+
 @pytest.mark.parametrize("digest", ["0" * 64, "../../etc/passwd", "", "A" * 64])
 def test_a_blob_that_is_not_there_is_an_error(ledger: Ledger, digest: str) -> None:
     """Also for names that are no digests."""

@@ -195,6 +195,35 @@ def test_whole_lines_in_the_wrong_place_are_a_fault_and_never_torn(
         opened(tmp_path)
 
 
+def test_a_line_that_was_replaced_with_the_right_hash_breaks_the_chain_after_it(
+    tmp_path: Path,
+) -> None:
+    """Rewriting history means rewriting all of it, and the head in the commits with it."""
+    ledger = opened(tmp_path)
+    ledger.append_all([fact("a"), fact("b"), fact("c")])
+    ledger.close()
+    path = tmp_path / "events.jsonl"
+    first, second, third = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + _sealed(second, b'"b"', b'"B"') + third)
+    fault = verify_chain(path)
+    assert fault is not None
+    assert (fault.line, fault.torn) == (3, False)
+    assert "not the line before" in fault.reason
+
+
+def test_damage_to_the_hash_itself_is_damage(tmp_path: Path) -> None:
+    """A last line whose hash has lost its end is set aside like any torn one."""
+    ledger = opened(tmp_path)
+    ledger.append_all([fact("a"), fact("b")])
+    head = ledger.head.encode()
+    ledger.close()
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(path.read_bytes().replace(head + b'"', head + b"'"))
+    fault = verify_chain(path)
+    assert fault is not None
+    assert (fault.line, fault.torn) == (2, True)
+
+
 @contextmanager
 def file_size_limit(size: int) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -258,7 +287,7 @@ def test_a_changed_blob_is_an_error(tmp_path: Path) -> None:
 def test_a_ledger_that_cannot_be_made_says_where_and_why(tmp_path: Path) -> None:
     """A file stands where the directory should be."""
     (tmp_path / "runs").write_text("")
-    with pytest.raises(LedgerError, match=r"cannot open the ledger .*runs"):
+    with pytest.raises(LedgerError, match=r"cannot open the ledger .*runs.*move it away"):
         opened(tmp_path / "runs")
 
 
@@ -283,7 +312,7 @@ def test_a_refusal_of_the_disk_names_the_mend(number: int, mend: str) -> None:
 
 def test_a_missing_ledger_is_one_sentence(tmp_path: Path) -> None:
     """Reading does not create it."""
-    with pytest.raises(LedgerError, match="cannot read the ledger"):
+    with pytest.raises(LedgerError, match=r"cannot read the ledger .*check it"):
         list(read_events(tmp_path / "events.jsonl"))
     assert not (tmp_path / "events.jsonl").exists()
 

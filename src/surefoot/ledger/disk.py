@@ -14,6 +14,9 @@ _MENDS = {
     errno.EROFS: "the disk is mounted read-only; make it writable, then try again",
     errno.EACCES: "give yourself write permission there, then try again",
     errno.EPERM: "give yourself write permission there, then try again",
+    errno.ENOENT: "nothing is there under this name; check it",
+    errno.EEXIST: "a file stands where a directory has to be; move it away",
+    errno.ENOTDIR: "a file stands where a directory has to be; move it away",
 }
 
 
