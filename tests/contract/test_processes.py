@@ -195,6 +195,20 @@ class TestRun:
             ]
         assert [run.result().stdout for run in runs] == [f"{n}\n".encode() for n in range(12)]
 
+    def test_orphans_live_while_their_command_does(self, processes: Processes, work: Path) -> None:
+        """The end of one command does not touch a process that another one has let loose."""
+        (work / "lock").touch()
+        script = (
+            "(setsid sh -c 'exec 9<>lock; flock 9; echo ready; exec sleep 60' &); exec sleep 60"
+        )
+        command = Command(argv=("sh", "-c", script), cwd=work, env=PATH, writes=(work,))
+        worker = processes.start(command)
+        assert worker.receive(PATIENCE_S) == b"ready"
+        sh(processes, work, "true")
+        assert is_locked(work / "lock")
+        worker.stop()
+        assert not is_locked(work / "lock")
+
     def test_interrupt_ends_the_tree(self, processes: Processes, work: Path) -> None:
         """When ctrl-C comes while a command runs, its processes are gone before the exception is seen."""
         lock = work / "lock"
@@ -460,6 +474,25 @@ def test_nothing_survives_surefoot(
     assert [path.name for path in work.iterdir()] == ["lock"]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_close_ends_what_runs(
+    opened: Callable[[str], Processes], backend: str, work: Path, tmp_path: Path
+) -> None:
+    """Closing ends workers that nobody stopped, and their `stop` says so."""
+    opened(backend)
+    (work / "lock").touch()
+    processes = open_backend(backend, tmp_path / "own")
+    script = "exec 9<>lock; flock 9; echo ready; sleep 60"
+    worker = processes.start(Command(argv=("sh", "-c", script), cwd=work, env=PATH, writes=(work,)))
+    assert worker.receive(PATIENCE_S) == b"ready"
+    processes.close()  # type: ignore[attr-defined]
+    assert not is_locked(work / "lock")
+    assert list((tmp_path / "own").iterdir()) == []
+    assert worker.stop().signal == signal.SIGKILL
+    with pytest.raises(SandboxError, match="sandbox was closed"):
+        sh(processes, work, "true")
+
+
 def test_conformance(fenced: Processes, scratch: Path) -> None:
     """Every class of escape is refused."""
     results = conformance(fenced, scratch)
@@ -490,20 +523,19 @@ class Unfenced:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._terminals = os.openpty()
         (home / "open").touch()
         self._inherited = os.open(home / "open", os.O_RDONLY)
 
     def run(self, command: Command) -> ProcessResult:
         take_terminal = (
             "import fcntl, os, sys, termios; os.setsid(); "
-            "fcntl.ioctl(os.open(sys.argv[1], os.O_RDWR), termios.TIOCSCTTY, 1); "
+            "fcntl.ioctl(os.open(sys.argv[1], os.O_RDWR), termios.TIOCSCTTY, 0); "
             "os.execv(sys.argv[2], sys.argv[2:])"
         )
-        terminal = os.ttyname(self._terminals[1])
+        terminals = os.openpty()
         started = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, "-c", take_terminal, terminal, *command.argv],
+            [sys.executable, "-c", take_terminal, os.ttyname(terminals[1]), *command.argv],
             cwd=command.cwd,
             env={**command.env, "HOME": str(self._home), "TMPDIR": str(self._home), "TOKEN": "x"},
             pass_fds=(self._inherited,),
@@ -512,6 +544,8 @@ class Unfenced:
             stderr=subprocess.PIPE,
         )
         stdout, stderr = process.communicate(command.stdin)
+        for fd in terminals:
+            os.close(fd)
         return ProcessResult(
             exit_code=process.returncode,
             signal=None,
@@ -524,13 +558,13 @@ class Unfenced:
         raise NotImplementedError
 
     def close(self) -> None:
-        for fd in (*self._terminals, self._inherited):
-            os.close(fd)
+        os.close(self._inherited)
 
 
 MACHINE_MAY_REFUSE = frozenset({
     "trace_process", "steal_descriptor",  # Yama
     "open_vsock", "open_packet", "device_node", "mount_proc",  # need root or a module
+    "hold_capabilities",  # root has them
     "make_user_namespace", "clone_user_namespace",  # AppArmor, sysctl
     "use_keyring", "use_io_uring", "use_bpf", "use_userfaultfd", "foreign_abi",  # the kernel's configuration
     "file_by_handle", "list_home", "controlling_terminal", "gain_privileges",  # the container
@@ -544,6 +578,7 @@ def test_attempts_succeed_without_a_fence(tmp_path: Path) -> None:
         results = conformance(unfenced, tmp_path)
     unfenced.close()
     failed = {each.name: each.detail for each in results if each.refused}
+    assert [each for each in results if "shows nothing" in each.detail] == []
     assert {name: why for name, why in failed.items() if name not in MACHINE_MAY_REFUSE} == {}
 
 

@@ -92,7 +92,7 @@ _TOGETHER: Final[dict[str, tuple[str, ...]]] = {
     "terminal": ("push_terminal_input", "controlling_terminal"),
     "namespace": ("make_user_namespace", "clone_user_namespace", "clone3_user_namespace", "mount_proc"),
     "kernel surface": ("use_io_uring", "use_keyring", "use_bpf", "use_userfaultfd", "executable_personality"),
-    "privileges": ("gain_privileges",),
+    "privileges": ("gain_privileges", "hold_capabilities"),
     "environment": ("environment_secrets",),
 }  # fmt: skip
 _RECORDS_TO_BE: Final = "repository records that do not exist yet"
@@ -126,7 +126,7 @@ _QUICK: Final = (
     "write_outside", "write_readable", "read_secret", "follow_symlink", "write_git", "make_git", "write_nested_hook",
     "proc_root", "inherited_descriptor", "trace_process", "signal_process", "limit_process", "connect_tcp",
     "connect_abstract", "connect_path", "make_user_namespace", "clone_user_namespace", "use_io_uring", "use_keyring",
-    "gain_privileges", "environment_secrets",
+    "gain_privileges", "hold_capabilities", "environment_secrets",
 )  # fmt: skip
 
 

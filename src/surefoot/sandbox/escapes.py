@@ -359,8 +359,9 @@ def connect_tcp(facts: Facts) -> str:
 
 def _ask(facts: Facts, query: bytes) -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as talk:
-        talk.sendto(query, ("127.0.0.1", facts["udp"]))
-        if not select.select([talk], [], [], PATIENCE_S / 10)[0]:
+        talk.connect(("127.0.0.1", facts["udp"]))  # so that a missing listener is an error at once
+        talk.send(query)
+        if not select.select([talk], [], [], PATIENCE_S)[0]:
             raise RefusedError("no answer")
         return f"got {len(talk.recv(512))} bytes back"
 
@@ -489,6 +490,15 @@ def gain_privileges(facts: Facts) -> str:
     if LIBC.prctl(39, 0, 0, 0, 0) == 1:
         raise RefusedError("no_new_privs is set")
     return "set-user-id programs work"
+
+
+def hold_capabilities(facts: Facts) -> str:
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    LIBC.capget(header, sets)
+    if not any(sets):
+        raise RefusedError("no capability in any set")
+    return f"has capabilities {list(sets)}"
 
 
 def foreign_abi(facts: Facts) -> str:

@@ -82,8 +82,13 @@ class FencedProcesses:
         view = self._surveyor.look(command)
         records = _Records(view.nested)
         scratch = self._session / str(next(self._numbers))
-        for path in (scratch, scratch / "home", scratch / "tmp"):
-            path.mkdir(mode=0o700)
+        try:
+            for path in (scratch, scratch / "home", scratch / "tmp"):
+                path.mkdir(mode=0o700)
+        except OSError as error:
+            raise SandboxError(
+                f"no scratch directory for a command can be made: {error}; if its parent is gone, the sandbox was closed"
+            ) from error
         enclosed = self._fence.enclose(command, view, scratch)
         with ExitStack() as stack:
             rulesets = []

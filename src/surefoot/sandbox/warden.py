@@ -34,7 +34,6 @@ _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 36, 38, 47
 _CAP_AMBIENT_CLEAR_ALL: Final = 4
 _SECCOMP_MODE_FILTER: Final = 2
 _LANDLOCK_RESTRICT_SELF: Final = 446
-_CAPABILITY_VERSION_3: Final = 0x20080522
 
 _HIGH_FD: Final = 64
 """Descriptors are moved above this one before they take their places, so that no place is taken twice."""
@@ -499,12 +498,10 @@ def _enter_fence(request: Request, rulesets: Sequence[int]) -> None:
     Raises:
         OSError: The kernel refused a part.
     """
-    capability = 0
+    capability = 0  # what is not in the bounding set is gone when the program starts
     while _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
     _LIBC.prctl(_PR_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    _check(_LIBC.capset(header, (ctypes.c_uint32 * 6)()), "capset")
     for fd in rulesets:
         _check(_LIBC.syscall(_LANDLOCK_RESTRICT_SELF, fd, 0), "landlock_restrict_self")
     code = base64.b64decode(request.seccomp)
@@ -568,14 +565,29 @@ def _main(channel_fd: str, scratch: str, group: str, home: str) -> None:
     channel = socket.socket(fileno=int(channel_fd))
     channel.set_inheritable(False)  # a command that had it could have anything started
     own = Path(group, f"surefoot-{os.getpid()}") if group else None
-    if own is not None:
-        own.mkdir()
-        (own / "cgroup.procs").write_text("0")
-    _Warden(channel, own).serve()
-    if own is not None:
-        Path(home, "cgroup.procs").write_text("0")
-        own.rmdir()
-    _remove(Path(scratch))
+    try:
+        if own is not None:
+            own.mkdir()
+            (own / "cgroup.procs").write_text("0")
+        _Warden(channel, own).serve()
+    finally:
+        _remove(Path(scratch))
+        if own is not None:
+            Path(home, "cgroup.procs").write_text("0")
+            _remove_group(own)
+
+
+def _remove_group(group: Path) -> None:
+    while True:
+        try:
+            group.rmdir()
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            # the last task is dead, but not yet taken off the group
+            signal.sigtimedwait((signal.SIGCHLD,), _TICK_S)
+        else:
+            return
 
 
 if __name__ == "__main__":

@@ -78,6 +78,22 @@ def test_watch_ends_a_tree_with_too_many(watched: FencedProcesses, tmp_path: Pat
     assert result.exit_code is None
 
 
+def test_group_refuses_what_is_too_many(tmp_path: Path) -> None:
+    """Where a group counts, a fork beyond the limit fails, and the program can go on."""
+    held = counting(namespaced=False)
+    if held.by != "group":
+        pytest.skip("no control group can be made here")
+    session = tmp_path / "session"
+    session.mkdir()
+    processes = FencedProcesses(Landlocked(_prlimit(), held, fenced=False), session)
+    result = bomb(processes, tmp_path, 40)
+    processes.close()
+    assert b"fork" in result.stderr
+    assert b"more than" not in result.stderr
+    assert held.group is not None
+    assert not list(held.group.glob(f"surefoot-{os.getpid()}*"))
+
+
 def test_watch_lets_others_live(watched: FencedProcesses, tmp_path: Path) -> None:
     """A tree within its limit is left alone."""
     env = {"PATH": "/usr/bin:/bin"}
