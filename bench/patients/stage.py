@@ -65,9 +65,13 @@ def python_of(patient: Patient) -> Path:
 
 
 def stage(patient: Patient) -> Path:
-    """The checkout: the buggy release as one commit, `.venv` beside it, ignored. Made once, then cleaned of runs."""
+    """The checkout: the buggy release as one commit, `.venv` beside it, ignored.
+
+    Made once and then only cleaned of runs, until the catalogue's entry, the issue or the regression test changes.
+    """
     root = home(patient) / "checkout"
-    if not (home(patient) / READY).exists():
+    ready, stamp = home(patient) / READY, _stamp(patient)
+    if not ready.exists() or ready.read_text("utf-8") != stamp:
         shutil.rmtree(home(patient), ignore_errors=True)
         root.parent.mkdir(parents=True)
         unpack(patient, patient.buggy, root)
@@ -76,9 +80,14 @@ def stage(patient: Patient) -> Path:
         with (root / ".gitignore").open("a", encoding="utf-8") as ignore:
             ignore.write(_IGNORED)
         commit_all(root)
-        (home(patient) / READY).touch()
+        ready.write_text(stamp, "utf-8")
     _clean(root)
     return root
+
+
+def _stamp(patient: Patient) -> str:
+    texts = [(patient.folder / n).read_text("utf-8") for n in ("ISSUE.md", "test_regression.py")]
+    return hashlib.sha256(repr((patient, texts)).encode()).hexdigest()
 
 
 def _environment(patient: Patient, root: Path) -> None:

@@ -5,7 +5,7 @@ from yamllint import linter
 from yamllint.config import YamlLintConfig
 
 
-@pytest.mark.parametrize("text", ["---\na: [1, 2]]\n", "---\na: {b: 1}}\n", "---\n]\n"])
+@pytest.mark.parametrize("text", ["---\n[1, 2]]\n", "---\n{a: 1}}\n", "---\n]\n"])
 def test_redundant_closing_is_a_syntax_problem(text: str) -> None:
     conf = YamlLintConfig("{rules: {key-duplicates: enable}}")
     problems = list(linter.run(text, conf))
