@@ -1,5 +1,6 @@
 """Finds out how a project's tests are run: interpreter, runner, import path, what to carry."""
 
+import ast
 import configparser
 import sys
 from collections.abc import Mapping, Sequence
@@ -100,22 +101,21 @@ def _style(root: Path) -> Runner:
             f"no tests were found in {root}: no pytest settings and no file named test_*.py; "
             'name them in surefoot.toml, e.g. [test] command = ["pytest", "checks"]'
         )
-    plain = all("unittest" in _imports(root / f) for f in files if _imports(root / f))
-    pytest_too = any("pytest" in _imports(root / f) for f in files)
-    return "unittest" if plain and not pytest_too else "pytest"
+    return "unittest" if all(_is_unittest(root / f) for f in files) else "pytest"
 
 
-def _imports(path: Path) -> frozenset[str]:
-    import ast  # noqa: PLC0415
-
+def _is_unittest(path: Path) -> bool:
+    """Whether a test file is written for unittest and could do without pytest."""
     tree = layout.parse(path)
-    found: set[str] = set()
+    imports: set[str] = set()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            imports |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
-    return frozenset(found)
+            imports.add(node.module.partition(".")[0])
+    body = tree.body if tree is not None else []
+    plain = any(isinstance(n, ast.FunctionDef) and n.name.startswith("test") for n in body)
+    return "unittest" in imports and "pytest" not in imports and not plain
 
 
 def _has_pytest_settings(root: Path) -> bool:

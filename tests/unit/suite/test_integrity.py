@@ -79,7 +79,16 @@ def test_only_what_is_added_counts() -> None:
 def test_most_of_the_standard_library_is_innocent() -> None:
     """Functions that have nothing to do with running code have few marks even as whole new files."""
     library = Path(sysconfig.get_path("stdlib"))
-    names = ("textwrap", "bisect", "colorsys", "fractions", "string", "csv", "graphlib", "configparser")
+    names = (
+        "textwrap",
+        "bisect",
+        "colorsys",
+        "fractions",
+        "string",
+        "csv",
+        "graphlib",
+        "configparser",
+    )
     marked = [n for n in names if suspicious(None, (library / f"{n}.py").read_text())]
     assert marked == []
 
