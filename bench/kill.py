@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surefoot.events import RunStopped, TurnClosed
-from surefoot.gitops import manifest
+from surefoot.gitops import Repository, manifest
 from surefoot.ledger import read_events
 from surefoot.patients import materialise
 
@@ -111,20 +111,20 @@ def one(
     while draw.random() < _KILL_AGAIN:
         moments.append(draw.uniform(0, life))
     with patient(home / f"case-{number}") as (repo, env):
-        before = manifest(repo)
+        before = checkout(repo)
         opened, resumes, kills, fault = False, 0, 0, ""
         for index, moment in enumerate(moments):
             command = ("resume", "--json") if has_run(repo) else solve(script)
             kills += killed(repo, env, moment, *command)
             opened = opened or (index == 0 and has_run(repo))
-            fault = fault or difference(before, manifest(repo))
+            fault = fault or difference(before, checkout(repo))
         while not fault and resumes < _RESUMES and not is_over(repo):
             command = ("resume", "--json") if has_run(repo) else solve(script)
             finished = surefoot(repo, env, *command)
             resumes += 1
             if finished.returncode not in (0, 10, 12, 13):
                 fault = f"{command[0]} ended with {finished.returncode}: {finished.stderr[-500:]}"
-        fault = fault or difference(before, manifest(repo)) or compare(repo, env, expected)
+        fault = fault or difference(before, checkout(repo)) or compare(repo, env, expected)
     return Case(number=number, kills=kills, resumes=resumes, opened=opened, fault=fault)
 
 
@@ -140,6 +140,11 @@ def patient(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
         yield repo, env
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def checkout(repo: Path) -> Mapping[str, str]:
+    """The user's checkout, byte for byte."""
+    return manifest(Repository.discover(repo), home=repo.parent / "home")
 
 
 def solve(script: Path) -> tuple[str, ...]:

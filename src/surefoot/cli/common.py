@@ -1,5 +1,6 @@
 """What every command shares: places, the error boundary, and how things are printed."""
 
+import errno
 import functools
 import json
 import os
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from surefoot.project import Places, Project
 
 P = ParamSpec("P")
+_DISK = frozenset({errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES})
 NO = 10
 """Exit code of a command whose answer is no."""
 
@@ -43,6 +45,16 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:
             # The reader of our output went away (`surefoot events | head`): that is its right.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except OSError as error:
+            if error.errno not in _DISK:
+                raise
+            where = error.filename or "the disk"
+            typer.echo(
+                f"surefoot: {where} cannot be written: {error.strerror}; "
+                "free some space or make it writable, or set SUREFOOT_HOME to another place",
+                err=True,
+            )
             raise typer.Exit(1) from None
 
     return bounded
