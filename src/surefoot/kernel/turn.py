@@ -180,7 +180,14 @@ class Turn:
         proofs: tuple[Evidence, ...] = ()
         if diff.files:
             proofs = self._prove(tree)
-        self._input = replace(self._input, tree=tree, diff=diff, run_diff=run_diff, evidence=proofs)
+        self._input = replace(
+            self._input,
+            tree=tree,
+            diff=diff,
+            run_diff=run_diff,
+            contents=self._p.prover.contents(diff),
+            evidence=proofs,
+        )
         seen = self._observation(diff, proofs)
         gain = seen.after is not None and evidence.improves(seen.before, seen.after)
         self._input = replace(self._input, gain=gain)
