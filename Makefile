@@ -7,7 +7,7 @@ PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup dev solve test bench bench-patients soak
+.PHONY: setup dev solve test test-model bench bench-patients soak
 
 setup: $(VENV)/.setup
 
@@ -29,8 +29,12 @@ solve: setup
 	$(BIN)/surefoot solve .cache/patient/ISSUE.md --repo .cache/patient
 
 test: dev
-	$(BIN)/surefoot models pull
 	BIN=$(BIN) sh .ci/checks
+
+# What needs the embedded model's weights and a machine that is free for them.
+test-model: dev
+	$(BIN)/surefoot models pull
+	$(BIN)/python -m pytest -m "model and not soak"
 
 bench: dev
 	$(BIN)/python -m bench.repair.run
