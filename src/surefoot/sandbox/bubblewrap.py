@@ -98,6 +98,8 @@ def _mounts(view: View, scratch: Path) -> Iterator[str]:
     own = [
         Mount(source=scratch / "home", where=HOME, writable=True),
         Mount(source=scratch / "tmp", where=TMP, writable=True),
+        # an environment that lies in /tmp itself would vanish behind the command's own
+        *(Mount(source=p, where=p, writable=False) for p in interpreter() if p.is_relative_to(TMP)),
     ]
     masks = [Mount(source=path, where=path, writable=False) for path in view.missing]
     # a path's parents come before it, and what was asked for comes after what is always there
