@@ -3,17 +3,19 @@
     python -m bench.gitops --turns 100 --files 200
 
 Every turn changes one file and adds another, and is durable: objects and refs are fsynced. Surefoot's turn and the plain one are
-interleaved, so that a busy machine slows both down alike. The plain one runs with git's own defaults (no fsync of
-objects, so it promises less).
+interleaved, so that a busy machine slows both down alike; processor time tells what a busy machine hides. The plain one
+runs with git's own defaults (no fsync of objects, so it promises less).
 """
 
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from surefoot.gitops import Repository, open_workspace
@@ -21,18 +23,37 @@ from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Milliseconds that the work takes."""
-    start = time.perf_counter()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What one piece of work took, in milliseconds."""
+
+    wall: float
+    cpu: float
+    """Of this process and of the git commands."""
+
+    def __add__(self, other: "Sample") -> "Sample":
+        return Sample(wall=self.wall + other.wall, cpu=self.cpu + other.cpu)
+
+
+def timed(work: Callable[[], object]) -> Sample:
+    """Do it, and say what it took."""
+    wall, cpu = time.perf_counter(), cpu_s()
     work()
-    return (time.perf_counter() - start) * 1000
+    return Sample(wall=(time.perf_counter() - wall) * 1000, cpu=(cpu_s() - cpu) * 1000)
 
 
-def show(name: str, samples: list[float]) -> None:
-    """One line: median and 95th percentile."""
-    ordered = sorted(samples)
-    p95 = ordered[int(len(ordered) * 0.95)]
-    print(f"{name:<34} p50 {statistics.median(ordered):7.1f} ms   p95 {p95:7.1f} ms")
+def cpu_s() -> float:
+    """Processor seconds so far."""
+    used = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def show(name: str, samples: list[Sample]) -> None:
+    """One line: median and 95th percentile, and the median of processor time."""
+    wall = sorted(sample.wall for sample in samples)
+    p95 = wall[int(len(wall) * 0.95)]
+    cpu = statistics.median(sample.cpu for sample in samples)
+    print(f"{name:<32} p50 {statistics.median(wall):6.1f} ms  p95 {p95:6.1f} ms  cpu {cpu:5.1f} ms")
 
 
 def main() -> None:
@@ -52,30 +73,36 @@ def main() -> None:
 def measure(user: ScratchRepository, plain: ScratchRepository, turns: int) -> None:
     """Interleave both kinds of turns and print the table."""
     repository = Repository.discover(user.root, user.env)
+    discovered = timed(lambda: Repository.discover(user.root, user.env))
     start = time.perf_counter()
     with open_workspace(repository, RunId("bench"), home=user.home) as workspace:
         opened = (time.perf_counter() - start) * 1000
-        snapshots, commits, totals, rollbacks, others = [], [], [], [], []
+        snapshots: list[Sample] = []
+        commits: list[Sample] = []
+        rollbacks: list[Sample] = []
+        others: list[Sample] = []
         for number in range(turns):
             edits = {"pkg1/module_1.py": f"VALUE = -{number}\n", f"new/m{number}.py": "N = 1\n"}
             workspace.apply([FileEdit(path=path, text=text) for path, text in edits.items()])
             snapshots.append(timed(workspace.snapshot))
             tree = workspace.snapshot()
             commits.append(timed(lambda t=tree: workspace.commit(t, "turn", {"Turn": "1"})))
-            totals.append(snapshots[-1] + commits[-1])
             workspace.apply([FileEdit(path="pkg1/module_1.py", text="broken\n")])
             rollbacks.append(timed(lambda t=tree: workspace.restore(t)))
             plain.write(edits)
             others.append(timed(lambda: commit_plainly(plain)))
+    totals = [first + second for first, second in zip(snapshots, commits, strict=True)]
     print(f"{turns} turns on {len(list(user.root.rglob('*.py')))} files")
-    print(f"{'begin a run (worktree, checkout)':<34}     {opened:7.1f} ms")
+    print(f"{'find the repository':<32}     {discovered.wall:6.1f} ms")
+    print(f"{'begin a run (worktree, files)':<32}     {opened:6.1f} ms")
     show("snapshot", snapshots)
     show("commit", commits)
     show("turn transaction (both)", totals)
     show("rollback", rollbacks)
     show("plain git add -A && git commit", others)
-    ratio = statistics.median(totals) / statistics.median(others)
-    print(f"turn transaction / plain, medians: {ratio:.2f}")
+    for what in ("wall", "cpu"):
+        ours, plainly = (statistics.median(getattr(s, what) for s in x) for x in (totals, others))
+        print(f"turn transaction / plain, medians of {what}: {ours / plainly:.2f}")
 
 
 def commit_plainly(plain: ScratchRepository) -> None:

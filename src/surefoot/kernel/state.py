@@ -311,7 +311,9 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
     if turn is None or before is None:
         return state
     failures = dict(before.failures)
-    for failure in turn.failures:
+    for failure in dict.fromkeys(
+        turn.failures
+    ):  # two gates that stop for one reason are one failure
         failures[failure] = failures.get(failure, 0) + 1
     checkpoints = before.checkpoints + ((turn.checkpoint,) if turn.checkpoint else ())
     unit = replace(
