@@ -25,8 +25,6 @@ EXIT_NO_XLLAMACPP: Final = 3
 INSTALL_MEND: Final = "install it with `pip install 'surefoot[local]'`"
 _LOOK_S: Final = 1.0
 _PROMPT_CACHE_MIB: Final = 512
-# One look-up of what stands already in prompt or answer: after 12 equal tokens, propose the next 48.
-# Measured in docs/explanation/embedded-model.md.
 _BATCH: Final = 512
 
 
@@ -60,6 +58,8 @@ def main(argv: list[str] | None = None) -> int:
     params.ui = False
     params.verbosity = 1
     if args.speculate:
+        # After 12 tokens that stand already in prompt or answer, propose the 48 that followed them there; shorter looks and
+        # the other kinds were no better (docs/explanation/embedded-model.md).
         params.speculative.types = [
             xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE
         ]
