@@ -244,6 +244,12 @@ def test_two_names_of_one_secret_hide_it_once() -> None:
     assert redact(f"password={'ghp_' + N36}") == "password=[redacted:github-token]"
 
 
+def test_a_secret_that_reaches_over_the_end_of_another_is_hidden_with_it() -> None:
+    """No tail of it is left standing."""
+    text = f"xoxb-{N24}-SG.{noise(22, URL_SAFE)}.{noise(43, URL_SAFE)} end"
+    assert redact(text) == "[redacted:slack-token] end"
+
+
 def test_many_secrets_in_one_text_are_all_hidden() -> None:
     """Line by line, with everything between them kept."""
     text = "\n".join(f"{number}: ghp_{noise(36, seed=number)} ok" for number in range(200))
@@ -291,6 +297,7 @@ LONG = [
     "token = 'x' ",
     "api_key: str = ",
     "eyJ",
+    "-eyJabcdefgh",
     "-eyJabcdefgh.",
     "sk-",
     "ghp_aaaaaaaa",
