@@ -16,27 +16,19 @@ from surefoot.execute.repair.examples import (
     from_issue,
     from_tests,
 )
+from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
 from surefoot.execute.repair.inputs import like
 from surefoot.execute.repair.localise import Suspect
-from surefoot.execute.repair.probe import Probe, held, module_of, probe_of, shown_values, words_of
-from surefoot.execute.repair.select import Passing, Words
+from surefoot.execute.repair.probe import Checked, Probe, Words, held, module_of, probe_of, words_of
+from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Tried
 from surefoot.execute.source import Source, docstring_node, parse, unit_nodes
 from surefoot.kernel.ports import TrialWorker
-from surefoot.values import Candidate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviour:
-    """What one candidate did on a probe; None where it did not get so far."""
-
-    words: Words | None
-    examples: tuple[bool, ...]
-
+from surefoot.values import Candidate, TestOutcome
 
 OpenWorker = Callable[[Probe], TrialWorker]
-"""Opens a worker on the tree with a probe's file added; the caller closes it."""
+"""Opens a worker on the turn's tree with a probe's file added; it is closed with the turn."""
 
 
 def probe_for(
@@ -51,17 +43,28 @@ def probe_for(
         return None
     known = examples_of(suspect, files, issue)
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
-    told = [e for e in known if e.origin != "test" and e.expected is not None]
     inputs = (*seen, *like(seen, seed=seed, count=count))
     if not inputs:
         return None
-    pairs = [(e, a) for e in told if (a := arguments_of(e.call)) is not None]
-    module = module_of(suspect.path, list(files.tests.values()), files.paths)
-    return probe_of(module, unit.qualname, beside, inputs=inputs, examples=pairs)
+    told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
+    return probe_of(
+        module_of(suspect.path, list(files.tests.values()), files.paths),
+        unit.qualname,
+        beside,
+        inputs=inputs,
+        checked=[pair for pair in told if pair[0].origin == "test"],
+        examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
+    )
+
+
+def _apart(told: Sequence[Checked], known: Sequence[Checked]) -> list[Checked]:
+    """Examples that no test checks already."""
+    tested = {repr(arguments) for example, arguments in known if example.origin == "test"}
+    return [pair for pair in told if repr(pair[1]) not in tested]
 
 
 def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ...]:
-    """All examples of a suspect, one a call, those with a known value first choice."""
+    """All examples of a suspect, in tests, docstring and issue."""
     unit = suspect.unit
     if unit is None:
         return ()
@@ -72,28 +75,70 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
         if found is not None:
             doc = str(found.value)
     return (
+        *from_tests(files.tests.values(), unit.name),
         *from_docstring(doc, unit.name),
         *from_issue(issue, unit.name),
-        *from_tests(files.tests.values(), unit.name),
     )
+
+
+class Probing:
+    """The probes of a turn's suspects, each with a worker that is opened when it is first needed."""
+
+    def __init__(self, probes: Mapping[str, Probe], open_worker: OpenWorker) -> None:
+        self._probes = probes
+        self._open = open_worker
+        self._workers: dict[str, TrialWorker] = {}
+        self._gauges: dict[str, Gauge] = {}
+
+    def gauge(self, suspect: Suspect) -> Gauge | None:
+        """Measures candidates of a suspect, where the tests check it with literals and it gives wrong ones."""
+        probe = self._probes.get(suspect.key)
+        if probe is None or not probe.checked:
+            return None
+        if suspect.key not in self._gauges:
+            self._gauges[suspect.key] = Gauge(self._worker(suspect.key, probe), probe)
+        gauge = self._gauges[suspect.key]
+        return gauge if gauge.useful else None
+
+    def ask(self, candidate: Candidate, suspect: Suspect, name: str) -> Words | None:
+        """What a candidate does on one test of its suspect's probe; None when that cannot be found out."""
+        probe = self._probes.get(suspect.key)
+        if probe is None or (name == "examples" and not probe.examples):
+            return None
+        test = probe.test(name)
+        report = self._worker(suspect.key, probe).attempt(candidate, (test,)).report
+        return words_of(report.result(test))
+
+    def examples(self, suspect: Suspect) -> int:
+        """How many examples of docstring and issue are known."""
+        probe = self._probes.get(suspect.key)
+        return len(probe.examples) if probe is not None else 0
+
+    def _worker(self, key: str, probe: Probe) -> TrialWorker:
+        if key not in self._workers:
+            self._workers[key] = self._open(probe)
+        return self._workers[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witnesses:
+    """What is asked about every candidate that passes."""
+
+    probing: Probing
+    worker: TrialWorker
+    failing: tuple[str, ...]
+    neighbours: tuple[str, ...]
+    """Other tests that fail on the base, which the unit does not ask for."""
 
 
 class Evidence:
     """The candidates that pass, as they come, with what speaks for each."""
 
-    def __init__(
-        self,
-        files: Files,
-        probes: Mapping[str, Probe],
-        open_worker: OpenWorker,
-        failing: Sequence[str],
-    ) -> None:
+    def __init__(self, files: Files, witnesses: Witnesses) -> None:
         self._files = files
-        self._probes = probes
-        self._open = open_worker
-        self._workers: dict[str, TrialWorker] = {}
+        self._witnesses = witnesses
         self._passing: dict[str, Passing] = {}
-        names = frozenset(t.rpartition("::")[2].partition("[")[0] for t in failing)
+        names = frozenset(t.rpartition("::")[2].partition("[")[0] for t in witnesses.failing)
         self._literals = told_literals(list(files.tests.values()), names)
 
     @property
@@ -116,7 +161,6 @@ class Evidence:
         )
 
     def _new(self, candidate: Candidate, suspect: Suspect) -> Passing:
-        behaviour = self._behaviour(candidate, suspect)
         before = self._files.product[suspect.path]
         after = _after(candidate, before)
         return Passing(
@@ -126,39 +170,23 @@ class Evidence:
             prior=0.0,
             changed_lines=changed_lines(before.text, after.text if after else ""),
             changed_files=len(candidate.edits),
-            words=behaviour.words,
-            examples=behaviour.examples,
+            words=self._witnesses.probing.ask(candidate, suspect, "behaviour"),
+            examples=(*self._examples(candidate, suspect), *self._neighbours(candidate)),
             special=special_cases(before, after, self._literals) if after else None,
         )
 
-    def _behaviour(self, candidate: Candidate, suspect: Suspect) -> Behaviour:
-        probe = self._probes.get(suspect.key)
-        if probe is None:
-            return Behaviour(words=None, examples=())
-        worker = self._worker(suspect.key, probe)
-        examples: tuple[bool, ...] = ()
-        if probe.examples:
-            said = _said(worker, candidate, probe.examples_held)
-            examples = held(said) if said is not None else (False,) * len(probe.examples)
-        return Behaviour(words=_said(worker, candidate, probe.behaviour), examples=examples)
+    def _examples(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
+        probing = self._witnesses.probing
+        words = probing.ask(candidate, suspect, "examples")
+        return held(words) if words is not None else (False,) * probing.examples(suspect)
 
-    def values(self, candidate: Candidate, suspect: Suspect) -> tuple[str, ...]:
-        """What a candidate gives for the first inputs of its probe, readable."""
-        probe = self._probes.get(suspect.key)
-        if probe is None:
-            return ()
-        said = _said(self._worker(suspect.key, probe), candidate, probe.shown)
-        return shown_values(said) if said is not None else ()
-
-    def _worker(self, key: str, probe: Probe) -> TrialWorker:
-        if key not in self._workers:
-            self._workers[key] = self._open(probe)
-        return self._workers[key]
-
-
-def _said(worker: TrialWorker, candidate: Candidate, test: str) -> Words | None:
-    report = worker.attempt(candidate, (test,)).report
-    return words_of(report.result(test))
+    def _neighbours(self, candidate: Candidate) -> tuple[bool, ...]:
+        """Which other failing tests pass as well, which nobody asked for."""
+        found = []
+        for test in self._witnesses.neighbours:
+            result = self._witnesses.worker.attempt(candidate, (test,)).report.result(test)
+            found.append(result is not None and result.outcome is TestOutcome.PASSED)
+        return tuple(found)
 
 
 def _after(candidate: Candidate, before: Source) -> Source | None:

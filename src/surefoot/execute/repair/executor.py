@@ -6,15 +6,23 @@ from dataclasses import dataclass
 
 from surefoot.events import FactLearned
 from surefoot.execute.repair.candidates import with_edits
-from surefoot.execute.repair.evidence import Evidence, probe_for
-from surefoot.execute.repair.ground import Files, Ports, read_files, suspects_of, trace, wider_tests
+from surefoot.execute.repair.evidence import Evidence, Probing, Witnesses, probe_for
+from surefoot.execute.repair.ground import (
+    Files,
+    Ports,
+    neighbour_tests,
+    read_files,
+    suspects_of,
+    trace,
+    wider_tests,
+)
 from surefoot.execute.repair.hunt import Case, Hunt
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.probe import Probe
 from surefoot.execute.repair.reproduce import reproduce, write
 from surefoot.execute.repair.select import Choice, Passing
-from surefoot.execute.repair.trials import CHOSEN, Trials, Tried
+from surefoot.execute.repair.trials import CHOSEN, PASSED, Trials
 from surefoot.execute.source import parse
 from surefoot.kernel.ports import (
     Asker,
@@ -124,7 +132,8 @@ class _Round:
 
     def _search(self, goal: _Goal, files: Files, stack: ExitStack) -> TurnOutput:
         wider = wider_tests(self._task.baseline, goal.failing, self._limits.wider_s)
-        worker = self._worker(stack, goal.added, (*goal.failing, *wider))
+        neighbours = neighbour_tests(self._task.baseline, goal.failing)
+        worker = self._worker(stack, goal.added, (*goal.failing, *wider, *neighbours))
         trials = Trials(
             worker, self._notebook, failing=goal.failing, wider=wider, known=self._task.tried
         )
@@ -135,7 +144,8 @@ class _Round:
             return self._output()
         failing = self._failing(goal, trials)
         coverage = trace(worker, files, goal.failing, wider)
-        suspects = self._turns_share(suspects_of(self._task, files, failing, coverage))
+        everybody = suspects_of(self._task, files, failing, coverage)
+        suspects = self._turns_share(everybody)
         if not suspects:
             self._say("No code of the project could be found behind the failing tests.")
             return self._output()
@@ -148,9 +158,16 @@ class _Round:
             seed=self._task.seed + _TURN_SEED * self._task.number,
             max_files=self._max_files,
         )
-        evidence = self._evidence(case, goal, stack)
-        hunt = Hunt(case, self._limits, trials, evidence, self._ports.asker, self._notebook)
-        choice = hunt.run()
+        probing = self._probing(case, goal, stack)
+        witnesses = Witnesses(
+            probing=probing,
+            worker=worker,
+            failing=goal.failing,
+            neighbours=neighbours,
+        )
+        evidence = Evidence(files, witnesses)
+        hunt = Hunt(case, self._limits, trials, evidence, probing, self._ports)
+        choice = hunt.run(edit=self._edits_again(len(everybody)))
         taken = self._settle(hunt, choice, goal, trials)
         self._actions += trials.count
         self._say(
@@ -183,7 +200,12 @@ class _Round:
         start = (self._task.number - 1) * size % len(suspects)
         return tuple(suspects[start : start + size])
 
-    def _evidence(self, case: Case, goal: _Goal, stack: ExitStack) -> Evidence:
+    def _edits_again(self, everybody: int) -> bool:
+        """Whether syntax-tree edits are tried: each suspect's once, and again where some passed and none was taken."""
+        first_time = (self._task.number - 1) * self._limits.suspects < everybody
+        return first_time or PASSED in self._task.tried.values()
+
+    def _probing(self, case: Case, goal: _Goal, stack: ExitStack) -> Probing:
         beside = goal.failing[0].partition("::")[0]
         probes = {}
         for suspect in case.suspects:
@@ -202,7 +224,7 @@ class _Round:
             file = FileEdit(path=probe.path, text=probe.text)
             return self._worker(stack, (*goal.added, file), probe.tests)
 
-        return Evidence(case.files, probes, open_worker, goal.failing)
+        return Probing(probes, open_worker)
 
     # --- after the search ------------------------------------------------------------------------
 
@@ -218,7 +240,7 @@ class _Round:
                 self._apply(taken, choice, goal, trials)
                 return True
             without.add(taken.candidate.candidate_id)
-            trials.tell(_tried(taken), f"a fresh run disagrees: {complaint}", 0.0)
+            trials.tell(taken.candidate, f"a fresh run disagrees: {complaint}", 0.0)
             choice = hunt.choice(frozenset(without))
         self._learn("selection", choice.reason)
         return False
@@ -246,7 +268,7 @@ class _Round:
     def _apply(self, taken: Passing, choice: Choice, goal: _Goal, trials: Trials) -> None:
         whole = with_edits(taken.candidate, goal.added)
         self._workspace.apply(whole.edits)
-        trials.tell(_tried(taken), CHOSEN, choice.score)
+        trials.tell(taken.candidate, CHOSEN, choice.score)
         self._learn("selection", f"{taken.candidate.generator} taken: {choice.reason}")
         self._say(f"Changed {taken.candidate.description} ({taken.candidate.generator}).")
 
@@ -266,10 +288,3 @@ class _Round:
             effective_actions=self._actions,
             failure=failure,
         )
-
-
-def _tried(taken: Passing) -> Tried:
-    """A passing candidate as it was tried."""
-    return Tried(
-        candidate=taken.candidate, passed=True, fixed=0, failure=None, near=1.0, message=CHOSEN
-    )

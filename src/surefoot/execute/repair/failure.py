@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from surefoot.execute.source import Source, unit_nodes
+from surefoot.execute.repair.examples import literal
+from surefoot.execute.source import Source, expression_of, unit_nodes
 from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
 _COMPARED: Final = re.compile(r"assert (.+?) == (.+?)(?:\n|$)", re.DOTALL)
@@ -82,10 +83,11 @@ def closeness(result: TestResult | None) -> float:
     compared = _COMPARED.search(result.message)
     if compared is None:
         return 2 * _EXCEPTION_CLOSENESS
-    return 0.1 + 0.85 * _likeness(compared[1].strip(), compared[2].strip())
+    return 0.1 + 0.85 * likeness(compared[1].strip(), compared[2].strip())
 
 
-def _likeness(got: str, expected: str) -> float:
+def likeness(got: str, expected: str) -> float:
+    """How alike two values are, given as literals, 0..1; two truth values that differ are not alike at all."""
     a, b = _value(got), _value(expected)
     if isinstance(a, bool) or isinstance(b, bool):
         return 0.0
@@ -100,8 +102,8 @@ def _likeness(got: str, expected: str) -> float:
 
 
 def _value(text: str) -> object:
+    node = expression_of(text)
     try:
-        value: object = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return literal(node) if node is not None else None
+    except ValueError:
         return None
-    return value

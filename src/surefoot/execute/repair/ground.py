@@ -21,6 +21,7 @@ _MAX_FILE_BYTES = 400_000
 _TRACED_FAILING = 3
 _TRACED_PASSING = 6
 _WIDER_TESTS = 400
+_NEIGHBOURS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +118,13 @@ def wider_tests(baseline: TestReport, failing: Sequence[str], most_s: float) -> 
             break
         chosen.append(test)
     return tuple(chosen)
+
+
+def neighbour_tests(baseline: TestReport, failing: Sequence[str]) -> tuple[str, ...]:
+    """Other failing tests in the same files: nobody asks for them, but what mends them too is likelier right."""
+    files = {t.partition("::")[0] for t in failing}
+    others = [t for t in baseline.failing if t not in failing and t.partition("::")[0] in files]
+    return tuple(others[:_NEIGHBOURS])
 
 
 def trace(

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, EditView, propose_edits
 from surefoot.decisions.explain_bug import explain_bugs
 from surefoot.execute.repair.candidates import from_code
-from surefoot.execute.repair.evidence import Evidence
+from surefoot.execute.repair.evidence import Evidence, Probing
 from surefoot.execute.repair.failure import told
-from surefoot.execute.repair.ground import Files
+from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of
 from surefoot.execute.repair.select import Choice, choose
@@ -16,7 +16,6 @@ from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
 from surefoot.execute.source import docstring_node, unit_nodes
-from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Message, ModelFailure, TestResult
 
 LARGE_CONTEXT = 30_000
@@ -26,6 +25,8 @@ _LARGE_SAMPLES = 8
 _SMALL_BATCH = 4
 _SPEC_CHARACTERS = 60
 _ATTEMPTS = 3
+_FEW = 3
+"""Failing calls in one prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +62,22 @@ class Hunt:
         limits: RepairLimits,
         trials: Trials,
         evidence: Evidence,
-        asker: Asker,
-        notebook: Notebook,
+        probing: Probing,
+        ports: Ports,
     ) -> None:
         self._case = case
         self._limits = limits
         self._trials = trials
         self._evidence = evidence
-        self._asker = asker
-        self._notebook = notebook
+        self._probing = probing
+        self._asker = ports.asker
+        self._notebook = ports.notebook
         self._model = _ModelState()
         self._shown = [
             s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
         ]
-        self._owner: dict[str, Suspect] = {}
+        self._taken: set[str] = set()
+        self._failures = self._tell_failures()
 
     @property
     def failure(self) -> ModelFailure | None:
@@ -91,33 +94,32 @@ class Hunt:
         """Answers without code."""
         return self._model.unusable
 
-    def run(self) -> Choice:
-        """Search; the choice says what to take, if anything."""
-        search = SyntaxSearch(self._trials, self._limits)
-        self._edit(search)
+    def run(self, *, edit: bool = True) -> Choice:
+        """Search; the choice says what to take, if anything. Without `edit` only the model is asked."""
+        search = SyntaxSearch(self._trials, self._probing, self._limits)
+        if edit:
+            self._singles(search)
         choice = self.choice()
-        most = (
-            self._limits.samples if self._asker.context_tokens <= LARGE_CONTEXT else _LARGE_SAMPLES
-        )
-        # A few answers cost less than all pairs of edits, and often show which unit it is.
-        choice = self._converse(min(self._limits.samples_first, most), choice)
-        if not self._trials.passing:
-            search.deeper()
-            for suspect in self._case.suspects:
-                self._take(suspect)
-            choice = self.choice()
-        return self._converse(most, choice)
-
-    def _converse(self, most: int, choice: Choice) -> Choice:
-        """Ask in batches until something is taken, or `most` questions were asked in all."""
-        while self._shown and self._model.asked < most and not self._model.exhausted:
-            if choice.taken is not None and self._model.asked:
-                break
-            if self._model.failure is not None:
-                break
+        large = self._asker.context_tokens > LARGE_CONTEXT
+        most = min(self._limits.samples, _LARGE_SAMPLES) if large else self._limits.samples
+        deeper = edit
+        while self._goes_on(choice, most):
             self._ask(min(self._batch_size(), most - self._model.asked))
+            if deeper and self._model.asked >= self._limits.before_deeper:
+                deeper = False
+                self._deeper(search)
+            choice = self.choice()
+        if deeper and not self._evidence.passing:
+            self._deeper(search)
             choice = self.choice()
         return choice
+
+    def _goes_on(self, choice: Choice, most: int) -> bool:
+        if not self._shown or self._model.exhausted or self._model.failure is not None:
+            return False
+        if choice.taken is not None and self._model.asked >= self._limits.least_samples:
+            return False
+        return self._model.asked < most
 
     def choice(self, without: frozenset[str] = frozenset()) -> Choice:
         """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
@@ -126,9 +128,19 @@ class Hunt:
 
     # --- syntax-tree edits -----------------------------------------------------------------------
 
-    def _edit(self, search: SyntaxSearch) -> None:
+    def _singles(self, search: SyntaxSearch) -> None:
+        most = self._limits.first_order
         for suspect in self._case.suspects:
-            search.singles(self._case.files.product[suspect.path], suspect)
+            search.singles(self._case.files.product[suspect.path], suspect, most)
+            self._take(suspect)
+            most = max(most // 2, 1)
+
+    def _deeper(self, search: SyntaxSearch) -> None:
+        """Edits on top of edits; only while nothing passes."""
+        if self._evidence.passing:
+            return
+        search.deeper()
+        for suspect in self._case.suspects:
             self._take(suspect)
 
     def _take(self, suspect: Suspect) -> None:
@@ -136,8 +148,9 @@ class Hunt:
         for tried in self._trials.passing:
             key = str(tried.candidate.candidate_id)
             paths = {e.path for e in tried.candidate.edits}
-            if key not in self._owner and suspect.path in paths:
-                self._owner[key] = suspect
+            mine = tried.candidate.generator.startswith("ast:") and suspect.path in paths
+            if key not in self._taken and mine:
+                self._taken.add(key)
                 self._evidence.add(tried, suspect, sampled=False)
 
     # --- the model -------------------------------------------------------------------------------
@@ -177,13 +190,11 @@ class Hunt:
         return max(self._asker.parallel, _SMALL_BATCH)
 
     def _ask(self, size: int) -> None:
-        tests = list(self._case.files.tests.values())
-        failures = sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])[:_ATTEMPTS]
         questions = questions_of(
             Batch(
                 shown=self._shown,
-                failures=failures,
+                failures=self._failures,
                 issue=self._case.issue,
                 attempts=[a for _, a in attempts],
                 first=self._model.asked,
@@ -229,17 +240,39 @@ class Hunt:
         if candidate is None:
             self._model.unusable += 1
             return
-        tried = self._trials.attempt(candidate, record=True) or self._trials.seen(candidate)
+        gauge = self._probing.gauge(shown.suspect)
+        tried = self._trials.attempt(candidate, gauge, record=True) or self._trials.seen(candidate)
         if tried is None:
             return
         if tried.passed:
             self._evidence.add(tried, shown.suspect, sampled=True)
         else:
-            self._remember(tried, proposal.code)
+            self._remember(tried, proposal.code, shown.suspect)
 
-    def _remember(self, tried: Tried, code: str) -> None:
-        tests: Sequence[TestResult] = [tried.failure] if tried.failure is not None else []
-        failure = told(tests[0], list(self._case.files.tests.values())) if tests else tried.message
+    def _remember(self, tried: Tried, code: str, suspect: Suspect) -> None:
+        """Keep a failed answer with the exact reason, to be fed back."""
+        gauge = self._probing.gauge(suspect)
+        failure = tried.message
+        if gauge is not None and tried.reading is not None and gauge.told(tried.reading):
+            failure = _few(gauge.told(tried.reading))
+        elif tried.failure is not None:
+            failure = told(tried.failure, list(self._case.files.tests.values()))
         attempt = Attempt(code=code, failure=failure)
         if all(attempt.code != a.code for _, a in self._model.attempts):
             self._model.attempts.append((tried.fixed + tried.near, attempt))
+
+    def _tell_failures(self) -> list[str]:
+        """The failing checks with values: a few calls where the gauge knows them, else tests one by one."""
+        for suspect in self._case.suspects[:1]:
+            gauge = self._probing.gauge(suspect)
+            if gauge is not None and gauge.base is not None:
+                calls = sorted(gauge.told(gauge.base), key=lambda c: (len(c), c))
+                groups = [calls[n : n + _FEW] for n in range(0, len(calls), _FEW)]
+                return ["\n".join(group) for group in groups]
+        tests = list(self._case.files.tests.values())
+        return sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
+
+
+def _few(calls: Sequence[str]) -> str:
+    """The shortest few of several failing calls."""
+    return "\n".join(sorted(calls, key=lambda c: (len(c), c))[:_FEW])

@@ -9,20 +9,22 @@ from surefoot.execute.repair.select import Weights
 class RepairLimits:
     """Bounds of one turn; what ends a turn early is evidence, not time."""
 
-    candidates: int = 3_000
-    """Syntax-tree edits tried in the worker."""
-    first_order: int = 700
-    """Single edits tried of one suspect."""
+    candidates: int = 2_500
+    """Candidates tried in the worker, those of the model included."""
+    first_order: int = 400
+    """Single edits tried of the first suspect; half as many of each further one."""
     beam: int = 5
     """Edits that came nearer and are tried together with a second and a third one."""
-    deeper: int = 260
+    deeper: int = 160
     """Further edits tried on each of them."""
-    suspects: int = 5
+    suspects: int = 3
     """Units looked at in one turn."""
     samples: int = 28
     """Answers asked of the model."""
-    samples_first: int = 8
-    """Of these, before pairs of edits are tried."""
+    least_samples: int = 4
+    """Answers asked before anything is taken: what passes may still be wrong."""
+    before_deeper: int = 8
+    """Answers asked before edits are put on top of edits, which costs more than it often brings."""
     passing: int = 40
     """Candidates that pass the known tests after which no more syntax-tree edits are looked for."""
     inputs: int = 48

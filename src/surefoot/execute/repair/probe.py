@@ -2,61 +2,47 @@
 
 Candidates are run only inside the trial worker, and its one channel is the report of a test. So the probe is a test that
 always fails, with a message that holds one short word an input. A candidate can print what it likes into that
-message; the worst that it gains is to look like another candidate, and selection decides nothing but which of several
-candidates that pass the real tests is handed to the gates.
+message; the worst that it gains is to look like another candidate, or to be tried on the real tests. What passes is decided
+by the real tests alone.
 """
 
 import ast
+import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
-from surefoot.execute.repair.examples import Example
+from surefoot.execute.repair import plain as plain_source
+from surefoot.execute.repair.examples import Example, literal
 from surefoot.execute.repair.inputs import Arguments
-from surefoot.execute.source import Source
+from surefoot.execute.repair.plain import plain
+from surefoot.execute.source import Source, expression_of
 from surefoot.values import TestResult
+
+Words: TypeAlias = tuple[str, ...]
+Checked: TypeAlias = tuple[Example, Arguments]
+"""An example with a known value, and its call's arguments."""
 
 RAISED: Final = "!"
 """First character of the word of an input on which the function raised."""
 STUCK: Final = "?"
 """Word of an input on which it did not end in time."""
 _MARK: Final = "SUREFOOT-PROBE"
-_PAYLOAD: Final = re.compile(rf"{_MARK} ((?:(?:[0-9a-f]{{8}}|!\w+|\?|=[0-9a-f]*) )*)END")
+_PAYLOAD: Final = re.compile(rf"{_MARK} ((?:(?:[0-9a-f]{{8}}|!\w+|\?|=[0-9a-f]*|[+-]) )*)END")
+_SHOWN: Final = 80
+_FILE: Final = "test_surefoot_probe.py"
 
-_RUN: Final = '''\
+_HEAD: Final = '''\
 """Written by a repair search; never part of a change."""
 import copy
 import hashlib
 import importlib
 import signal
 
-
-def _plain(value, depth=0):
-    """A text that is equal for values that are equal."""
-    if depth > 6:
-        return "..."
-    if isinstance(value, (bool, int, float)):
-        number = float(value)
-        if number != number:
-            return "nan"
-        if abs(number) < 1e15 and number == int(number):
-            return str(int(number))
-        return format(number, ".9g")
-    if isinstance(value, (list, tuple)):
-        inner = ",".join(_plain(v, depth + 1) for v in value)
-        return ("[%s]" if isinstance(value, list) else "(%s)") % inner
-    if isinstance(value, (set, frozenset)):
-        return "{%s}" % ",".join(sorted(_plain(v, depth + 1) for v in value))
-    if isinstance(value, dict):
-        pairs = sorted((_plain(k, depth + 1), _plain(v, depth + 1)) for k, v in value.items())
-        return "{%s}" % ",".join("%s:%s" % pair for pair in pairs)
-    if hasattr(value, "__next__"):
-        return "iter" + _plain([x for _, x in zip(range(200), value)], depth + 1)
-    return repr(value)
-
-
+'''
+_RUN: Final = '''\
 class _Stuck(BaseException):
     pass
 
@@ -72,47 +58,53 @@ def _target():
     return found
 
 
-def _word(function, arguments, shown):
+def _give(function, arguments, stuck):
+    """Kind and text of what a call gave."""
+    if len(stuck) > 2:
+        return "?", ""
+    signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
-        text = _plain(function(*copy.deepcopy(arguments)))
+        return "", plain(function(*copy.deepcopy(arguments)))
     except _Stuck:
-        return "?"
+        stuck.append(arguments)
+        return "?", ""
     except Exception as error:
-        return "!" + type(error).__name__
+        return "!" + type(error).__name__, ""
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    if shown:
-        return "=" + text[:SHOWN].encode().hex()
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _words(inputs, shown=False):
-    signal.signal(signal.SIGALRM, _stop)
-    function, words, stuck = _target(), [], 0
-    for arguments in inputs:
-        words.append(_word(function, arguments, shown) if stuck < 3 else "?")
-        stuck += words[-1] == "?"
-    return " ".join(words)
+def _tell(words):
+    raise AssertionError(MARK + " " + "".join(word + " " for word in words) + "END")
+
+
+def _values(rows):
+    function, stuck = _target(), []
+    given = [_give(function, arguments, stuck) for arguments in rows]
+    _tell([kind or "=" + text[:SHOWN].encode().hex() for kind, text in given])
 
 
 def test_behaviour():
-    raise AssertionError("MARK " + _words(INPUTS) + " END")
+    function, stuck = _target(), []
+    given = [_give(function, arguments, stuck) for arguments in INPUTS]
+    _tell([kind or hashlib.sha256(text.encode()).hexdigest()[:8] for kind, text in given])
 
 
 def test_shown():
-    raise AssertionError("MARK " + _words(INPUTS[:12], shown=True) + " END")
+    _values(INPUTS[:12])
+
+
+def test_checked():
+    _values([arguments for arguments, _ in CHECKED])
 
 
 def test_examples():
-    words = []
-    for arguments, expected in EXAMPLES:
-        word = _word(lambda *a: _plain(_target()(*a)) == _plain(expected), arguments, False)
-        words.append(word)
-    raise AssertionError("MARK " + " ".join(words) + " END")
+    function, stuck = _target(), []
+    given = [_give(function, arguments, stuck) for arguments, _ in EXAMPLES]
+    wanted = [("", plain(expected)) for _, expected in EXAMPLES]
+    _tell(["+" if got == right else "-" for got, right in zip(given, wanted)])
 '''
-_TRUE: Final = "6b86b273"
-"""Word of an example that holds: the digest of `1`, which is how the probe writes True."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,61 +115,59 @@ class Probe:
     """Where the file stands in the tree."""
     text: str
     inputs: tuple[Arguments, ...]
-    examples: tuple[Example, ...]
+    checked: tuple[Checked, ...]
+    """Calls of the known tests with the values that they ask for."""
+    examples: tuple[Checked, ...]
+    """The same of docstring and issue."""
 
-    @property
-    def behaviour(self) -> str:
-        """Id of the test that says what the function does on `inputs`."""
-        return f"{self.path}::test_behaviour"
-
-    @property
-    def shown(self) -> str:
-        """Id of the test that says the values of the first twelve inputs."""
-        return f"{self.path}::test_shown"
-
-    @property
-    def examples_held(self) -> str:
-        """Id of the test that says which of `examples` hold."""
-        return f"{self.path}::test_examples"
+    def test(self, name: str) -> str:
+        """Id of one of its tests: `behaviour`, `shown`, `checked`, `examples`."""
+        return f"{self.path}::test_{name}"
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """All three ids."""
-        return (self.behaviour, self.shown, self.examples_held)
+        """All ids."""
+        return tuple(self.test(n) for n in ("behaviour", "shown", "checked", "examples"))
 
 
-def probe_of(
+def probe_of(  # each is a list of its own
     module: str,
     qualname: str,
     beside: str,
     *,
     inputs: Sequence[Arguments],
-    examples: Sequence[tuple[Example, Arguments]],
+    checked: Sequence[Checked],
+    examples: Sequence[Checked],
     limit_s: float = 0.1,
 ) -> Probe:
-    """A probe of `module.qualname`, in the folder of the test file `beside`.
-
-    `examples` are those with a value, each with its call's arguments.
-    """
-    told = ", ".join(f"({arguments!r}, {example.expected})" for example, arguments in examples)
-    lists = ", ".join(repr(arguments) for arguments in inputs)
-    settings = (
-        f"MODULE = {module!r}\nNAME = {qualname!r}\nLIMIT = {limit_s}\nSHOWN = 80\n"
-        f"INPUTS = [{lists}]\nEXAMPLES = [{told}]\n\n\n"
+    """A probe of `module.qualname`, in the folder of the test file `beside`; `limit_s` bounds each call."""
+    settings = "\n".join(
+        (
+            f"MARK = {_MARK!r}",
+            f"MODULE = {module!r}",
+            f"NAME = {qualname!r}",
+            f"LIMIT = {limit_s}",
+            f"SHOWN = {_SHOWN}",
+            f"INPUTS = [{', '.join(repr(a) for a in inputs)}]",
+            f"CHECKED = [{_pairs(checked)}]",
+            f"EXAMPLES = [{_pairs(examples)}]",
+        )
     )
-    body = _RUN.replace("MARK", _MARK).replace(
-        "\n\n\nclass _Stuck", f"\n\n\n{settings}class _Stuck"
-    )
-    name = "test_surefoot_probe.py"
+    text = f"{_HEAD}{settings}\n\n\n{inspect.getsource(plain_source)}\n\n{_RUN}"
     return Probe(
-        path=str(PurePosixPath(beside).with_name(name)),
-        text=body,
+        path=str(PurePosixPath(beside).with_name(_FILE)),
+        text=text,
         inputs=tuple(inputs),
-        examples=tuple(example for example, _ in examples),
+        checked=tuple(checked),
+        examples=tuple(examples),
     )
 
 
-def words_of(result: TestResult | None) -> tuple[str, ...] | None:
+def _pairs(checked: Sequence[Checked]) -> str:
+    return ", ".join(f"({arguments!r}, {example.expected})" for example, arguments in checked)
+
+
+def words_of(result: TestResult | None) -> Words | None:
     """What a probe's test said, one word an input; None when it did not get so far."""
     if result is None:
         return None
@@ -188,17 +178,22 @@ def words_of(result: TestResult | None) -> tuple[str, ...] | None:
     return None
 
 
-def shown_values(words: Sequence[str]) -> tuple[str, ...]:
-    """The readable values of `test_shown`."""
-    return tuple(
-        bytes.fromhex(word[1:]).decode(errors="replace") if word.startswith("=") else word
-        for word in words
-    )
+def shown_value(word: str) -> str | None:
+    """The readable value of a word of `shown` or `checked`, at most 80 characters; None when there was none."""
+    if not word.startswith("="):
+        return None
+    return bytes.fromhex(word[1:]).decode(errors="replace")
 
 
-def held(words: Sequence[str]) -> tuple[bool, ...]:
-    """Which examples hold, from the words of `test_examples`."""
-    return tuple(word == _TRUE for word in words)
+def expected_value(checked: Checked) -> str:
+    """What `shown_value` is when an example holds."""
+    node = expression_of(checked[0].expected or "None")
+    return plain(literal(node))[:_SHOWN] if node is not None else ""
+
+
+def held(words: Words) -> tuple[bool, ...]:
+    """Which examples hold, from the words of `examples`."""
+    return tuple(word == "+" for word in words)
 
 
 def module_of(path: str, tests: Sequence[Source], paths: Sequence[str]) -> str:
@@ -217,7 +212,6 @@ def module_of(path: str, tests: Sequence[Source], paths: Sequence[str]) -> str:
 
 
 def _imported(test: Source) -> list[str]:
-
     names: list[str] = []
     for node in ast.walk(test.tree):
         if isinstance(node, ast.Import):

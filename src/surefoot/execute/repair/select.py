@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.execute.repair.probe import RAISED, STUCK
+from surefoot.execute.repair.probe import RAISED, STUCK, Words
 from surefoot.values import Candidate
-
-Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

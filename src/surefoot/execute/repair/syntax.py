@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from surefoot.execute.repair.candidates import from_mutations
+from surefoot.execute.repair.evidence import Probing
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.mutate import Mutation, mutations
@@ -17,19 +18,16 @@ _LEVELS = 2
 class SyntaxSearch:
     """Edits of the suspects of one turn."""
 
-    def __init__(self, trials: Trials, limits: RepairLimits) -> None:
+    def __init__(self, trials: Trials, probing: Probing, limits: RepairLimits) -> None:
         self._trials = trials
+        self._probing = probing
         self._limits = limits
         self._near: list[tuple[Tried, Suspect]] = []
 
-    def singles(self, source: Source, suspect: Suspect) -> None:
-        """Every plausible single edit of a suspect, likeliest first."""
-        ranked, what = _ranked(source, suspect.unit, suspect), f"single edits of {suspect.key}"
-        for mutation in ranked[: self._limits.first_order]:
-            if self._full():
-                break
-            self._try(from_mutations(source, (mutation,)), suspect, what)
-        self._trials.tell_rejected(what)
+    def singles(self, source: Source, suspect: Suspect, most: int) -> None:
+        """The `most` likeliest single edits of a suspect."""
+        ranked = _ranked(source, suspect.unit, suspect)[:most]
+        self._try_all([from_mutations(source, (m,)) for m in ranked], suspect, "single edits of")
 
     def deeper(self) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
@@ -49,17 +47,20 @@ class SyntaxSearch:
         if suspect.unit is not None:
             named = [u for u in units(source) if u.qualname == suspect.unit.qualname]
             unit = named[-1] if named else None
-        what = f"further edits of {suspect.key}"
-        for mutation in _ranked(source, unit, suspect)[: self._limits.deeper]:
+        ranked = _ranked(source, unit, suspect)[: self._limits.deeper]
+        further = [_stacked(tried.candidate, from_mutations(source, (m,))) for m in ranked]
+        self._try_all(further, suspect, "further edits of")
+
+    def _try_all(self, candidates: Sequence[Candidate], suspect: Suspect, what: str) -> None:
+        gauge = self._probing.gauge(suspect)
+        told = f"{what} {suspect.key}"
+        for candidate in candidates:
             if self._full():
                 break
-            self._try(_stacked(tried.candidate, from_mutations(source, (mutation,))), suspect, what)
-        self._trials.tell_rejected(what)
-
-    def _try(self, candidate: Candidate, suspect: Suspect, what: str) -> None:
-        tried = self._trials.attempt(candidate, what=what)
-        if tried is not None and not tried.passed and self._trials.nearer(tried):
-            self._near.append((tried, suspect))
+            tried = self._trials.attempt(candidate, gauge, what=told)
+            if tried is not None and not tried.passed and self._trials.nearer(tried, gauge):
+                self._near.append((tried, suspect))
+        self._trials.tell_rejected(told)
 
     def _beam(self) -> Sequence[tuple[Tried, Suspect]]:
         """The nearest, one for each way of failing."""
@@ -69,12 +70,13 @@ class SyntaxSearch:
         )
         kept: dict[str, tuple[Tried, Suspect]] = {}
         for tried, suspect in ordered:
-            kept.setdefault(tried.message, (tried, suspect))
+            kept.setdefault(tried.way, (tried, suspect))
         return list(kept.values())[: self._limits.beam]
 
     def _full(self) -> bool:
-        passing = sum(t.candidate.generator.startswith("ast:") for t in self._trials.passing)
-        return self._trials.count >= self._limits.candidates or passing >= self._limits.passing
+        edited = [t for t in self._trials.passing if t.candidate.generator.startswith("ast:")]
+        full = self._trials.count >= self._limits.candidates
+        return full or len(edited) >= self._limits.passing
 
 
 def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:

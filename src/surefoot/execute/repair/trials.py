@@ -12,12 +12,13 @@ from surefoot.codec import canonical, digest, encode
 from surefoot.events import CandidatesRejected, CandidateTried
 from surefoot.execute.repair.candidates import mark
 from surefoot.execute.repair.failure import closeness, first_failure, passed_all
+from surefoot.execute.repair.gauge import Gauge, Reading
 from surefoot.kernel.ports import Notebook, TrialWorker
 from surefoot.values import Candidate, Digest, ReportState, TestReport, TestResult
 
 PASSED = "passed the known tests"
 CHOSEN = "chosen"
-_NEARER = 0.02
+_NEARER = 0.01
 _LIST = 100
 """Rejected candidates in one record."""
 
@@ -30,17 +31,24 @@ class Tried:
     passed: bool
     """All failing tests and the wider ones pass."""
     fixed: int
-    """Failing tests that pass now, as far as they were run."""
-    failure: TestResult | None
-    """The first test that failed."""
+    """Failing tests that pass now, as far as they were run; with a gauge, checked calls that are right."""
     near: float
     """How near it came, 0..1."""
     message: str
+    failure: TestResult | None = None
+    """The first test that failed."""
+    reading: Reading | None = None
+    """What the checked calls gave, where there is a gauge."""
 
     @property
     def rank(self) -> tuple[int, float, float]:
         """Larger is better."""
         return (self.fixed, self.near, self.candidate.prior)
+
+    @property
+    def way(self) -> str:
+        """What it did, the same for candidates that did the same."""
+        return self.message if self.reading is None else " ".join(self.reading.words)
 
 
 class Trials:
@@ -64,7 +72,7 @@ class Trials:
         self._rejected: list[tuple[str, str]] = []
         self.count = 0
         """Candidates run so far."""
-        self.base = self._unchanged()
+        self.base = self._run(UNCHANGED)
 
     @property
     def passing(self) -> list[Tried]:
@@ -76,23 +84,29 @@ class Trials:
         return self._seen.get(mark(candidate))
 
     def attempt(
-        self, candidate: Candidate, *, record: bool = False, what: str = ""
+        self,
+        candidate: Candidate,
+        gauge: Gauge | None = None,
+        *,
+        record: bool = False,
+        what: str = "",
     ) -> Tried | None:
         """Run a candidate unless the same idea was run before; None then.
 
         Args:
             candidate: The candidate.
+            gauge: What to measure it with before the tests.
             record: Record it one by one whatever comes out.
             what: The search that it belongs to, for the list of the rejected.
         """
         key = mark(candidate)
         blob = encode(candidate)
-        if key in self._seen or self._refuted(digest(blob)):
+        if key in self._seen or self._done_with(digest(blob)):
             return None
         self.count += 1
-        tried = self._run(candidate)
+        tried = self._run(candidate) if gauge is None else self._measure(candidate, gauge)
         self._seen[key] = tried
-        if record or tried.passed or self.nearer(tried):
+        if record or tried.passed or self.nearer(tried, gauge):
             self._record(tried, blob)
         else:
             self._rejected.append((candidate.description, tried.message))
@@ -100,9 +114,14 @@ class Trials:
                 self.tell_rejected(what)
         return tried
 
-    def nearer(self, tried: Tried) -> bool:
-        """Whether it came nearer than the unchanged code."""
-        return tried.fixed > 0 or tried.near > self.base.near + _NEARER
+    def nearer(self, tried: Tried, gauge: Gauge | None) -> bool:
+        """Whether it came nearer than the unchanged code, or fails in another way where that breaks down at once."""
+        base = gauge.base if gauge is not None else None
+        if base is None or tried.reading is None:
+            return tried.fixed > 0 or tried.near > self.base.near + _NEARER
+        if all(word.startswith("!") for word in base.words):
+            return tried.reading.words != base.words
+        return tried.reading.exact > base.exact or tried.near > base.near + _NEARER
 
     def tell_rejected(self, what: str) -> None:
         """Record the candidates that came no nearer since the last such record."""
@@ -112,39 +131,59 @@ class Trials:
             self._notebook.record(CandidatesRejected(what=what, count=count, listing=listing))
             self._rejected.clear()
 
-    def tell(self, tried: Tried, message: str, score: float) -> None:
-        """Record what became of a candidate later."""
-        self._record(tried, encode(tried.candidate), message, score)
+    def tell(self, candidate: Candidate, message: str, score: float) -> None:
+        """Record what became of a candidate that passed."""
+        tried = Tried(candidate=candidate, passed=True, fixed=0, near=1.0, message=message)
+        self._record(tried, encode(candidate), score)
 
-    def _refuted(self, blob: Digest) -> bool:
+    def _done_with(self, blob: Digest) -> bool:
         """Whether an earlier turn is done with a candidate; one that only passed there may be looked at again."""
         message = self._known.get(blob)
         return message is not None and message != PASSED
 
-    def _unchanged(self) -> Tried:
-        nothing = Candidate(
-            candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
+    def _measure(self, candidate: Candidate, gauge: Gauge) -> Tried:
+        """The gauge first; the tests only for what looks better than the unchanged code."""
+        reading = gauge.read(candidate)
+        base = gauge.base
+        if reading is None or base is None:
+            message = "the function cannot be called"
+            return Tried(candidate=candidate, passed=False, fixed=0, near=0.0, message=message)
+        tried = Tried(
+            candidate=candidate,
+            passed=False,
+            fixed=reading.exact,
+            near=reading.near,
+            message=f"{reading.exact} of {gauge.total} checked calls are right",
+            reading=reading,
         )
-        return self._run(nothing)
+        if reading.exact <= base.exact:
+            return tried
+        run = self._run(candidate)
+        return Tried(
+            candidate=candidate,
+            passed=run.passed,
+            fixed=reading.exact,
+            near=run.near if run.passed else reading.near,
+            message=run.message,
+            failure=run.failure,
+            reading=reading,
+        )
 
     def _run(self, candidate: Candidate) -> Tried:
         report = self._worker.attempt(candidate, self.failing).report
         if passed_all(report, self.failing):
             return self._wider(candidate)
         failure = first_failure(report)
-        fixed = len(set(report.passing) & set(self.failing))
-        near = closeness(failure) if report.state is ReportState.COMPLETE else 0.0
         return Tried(
             candidate=candidate,
             passed=False,
-            fixed=fixed,
-            failure=failure,
-            near=near,
+            fixed=len(set(report.passing) & set(self.failing)),
+            near=closeness(failure) if report.state is ReportState.COMPLETE else 0.0,
             message=_said(report, failure),
+            failure=failure,
         )
 
     def _wider(self, candidate: Candidate) -> Tried:
-        fixed = len(self.failing)
         failure, message, passed = None, PASSED, True
         if self.wider:
             report = self._worker.attempt(candidate, self.wider).report
@@ -154,24 +193,29 @@ class Trials:
         return Tried(
             candidate=candidate,
             passed=passed,
-            fixed=fixed,
-            failure=failure,
+            fixed=len(self.failing),
             near=1.0 if passed else 0.9,
             message=message,
+            failure=failure,
         )
 
-    def _record(self, tried: Tried, blob: bytes, message: str = "", score: float = 0.0) -> None:
+    def _record(self, tried: Tried, blob: bytes, score: float | None = None) -> None:
         self._notebook.record(
             CandidateTried(
                 candidate=self._notebook.put(blob),
                 generator=tried.candidate.generator,
                 passed=tried.passed,
                 fixed=tried.fixed,
-                broken=int(not tried.passed and tried.fixed == len(self.failing)),
-                score=round(score or tried.near, 3),
-                message=message or tried.message,
+                broken=int(tried.message.startswith("breaks ")),
+                score=round(tried.near if score is None else score, 3),
+                message=tried.message,
             )
         )
+
+
+UNCHANGED = Candidate(
+    candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
+)
 
 
 def _said(report: TestReport, failure: TestResult | None) -> str:

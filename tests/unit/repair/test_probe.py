@@ -1,0 +1,231 @@
+"""The probe: what a function does on given inputs, told through a failing test."""
+
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from surefoot.execute.repair.examples import Example, arguments_of
+from surefoot.execute.repair.plain import plain
+from surefoot.execute.repair.probe import (
+    Checked,
+    Probe,
+    Words,
+    expected_value,
+    held,
+    module_of,
+    probe_of,
+    shown_value,
+    words_of,
+)
+from surefoot.execute.source import parse
+from surefoot.values import TestOutcome, TestResult
+
+MODULE = "probed_module"
+
+
+def checked(call: str, expected: str, origin: str = "test") -> Checked:
+    arguments = arguments_of(call)
+    assert arguments is not None
+    return Example(call=call, expected=expected, origin=origin), arguments
+
+
+@pytest.fixture
+def under_test() -> Iterator[types.ModuleType]:
+    module = types.ModuleType(MODULE)
+    sys.modules[MODULE] = module
+    yield module
+    del sys.modules[MODULE]
+
+
+def said(probe: Probe, name: str) -> Words | None:
+    """Run one test of a probe in this process, as pytest would."""
+    space: dict[str, object] = {}
+    exec(compile(probe.text, probe.path, "exec"), space)
+    test = space[f"test_{name}"]
+    assert callable(test)
+    with pytest.raises(AssertionError) as failure:
+        test()
+    text = "E   " + str(failure.value)
+    result = TestResult(
+        test_id=probe.test(name), outcome=TestOutcome.FAILED, message=text[:20], detail=text
+    )
+    return words_of(result)
+
+
+def test_one_word_an_input(under_test: types.ModuleType) -> None:
+    """Equal values give equal words; what raised is named, and what does not end is stopped."""
+
+    def f(x: int) -> object:
+        if x == 3:
+            raise ValueError(x)
+        while x == 4:
+            pass
+        return x % 2
+
+    under_test.f = f
+    inputs = ((1,), (3,), (4,), (5,), (2,))
+    probe = probe_of(
+        MODULE, "f", "tests/test_f.py", inputs=inputs, checked=(), examples=(), limit_s=0.05
+    )
+    words = said(probe, "behaviour")
+    assert words is not None
+    assert words[1:3] == ("!ValueError", "?")
+    assert words[0] == words[3] != words[4]
+    assert probe.path == "tests/test_surefoot_probe.py"
+
+
+def test_after_three_that_do_not_end_the_rest_is_left(under_test: types.ModuleType) -> None:
+    """A function that never ends costs a bounded time."""
+
+    def f(x: int) -> object:
+        while True:
+            pass
+
+    under_test.f = f
+    inputs = tuple((n,) for n in range(50))
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=inputs, checked=(), examples=(), limit_s=0.02)
+    assert said(probe, "behaviour") == ("?",) * 50
+
+
+def test_arguments_are_fresh_each_time(under_test: types.ModuleType) -> None:
+    """A function that changes its argument does not change the next input."""
+
+    def f(items: list[int]) -> int:
+        items.append(1)
+        return len(items)
+
+    under_test.f = f
+    row = [5]
+    probe = probe_of(
+        MODULE,
+        "f",
+        "test_f.py",
+        inputs=((row,), (row,)),
+        checked=(checked("f([5])", "2"),),
+        examples=(),
+    )
+    words = said(probe, "shown")
+    assert words is not None
+    assert [shown_value(w) for w in words] == ["2", "2"]
+
+
+def test_checked_calls_and_examples(under_test: types.ModuleType) -> None:
+    """Checked calls come with their values, examples with whether they hold."""
+    under_test.f = lambda x: {x, -x}
+    good, bad = checked("f(1)", "{1, -1}"), checked("f(2)", "{2}")
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=(), checked=(good, bad), examples=(bad, good))
+    words = said(probe, "checked")
+    assert words is not None
+    assert shown_value(words[0]) == expected_value(good) == "{-1,1}"
+    assert shown_value(words[1]) != expected_value(bad)
+    told = said(probe, "examples")
+    assert told is not None
+    assert held(told) == (False, True)
+
+
+def test_methods_of_classes(under_test: types.ModuleType) -> None:
+    """A dotted name is looked up step by step."""
+
+    class Box:
+        @staticmethod
+        def size(x: int) -> int:
+            return 2 * x
+
+    under_test.Box = Box
+    probe = probe_of(MODULE, "Box.size", "test_f.py", inputs=((4,),), checked=(), examples=())
+    words = said(probe, "shown")
+    assert words is not None
+    assert shown_value(words[0]) == "8"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "AssertionError: assert 1 == 2",
+        'raise AssertionError("SUREFOOT-PROBE " + " ".join(words) + " END")',
+        "SUREFOOT-PROBE not words END",
+    ],
+)
+def test_other_failures_say_nothing(text: str) -> None:
+    """A failure that is not the probe's own gives no words, the probe's source in a traceback included."""
+    result = TestResult(test_id="t", outcome=TestOutcome.FAILED, message=text, detail=text)
+    assert words_of(result) is None
+    assert words_of(None) is None
+
+
+def test_data_cannot_leave_its_place(under_test: types.ModuleType) -> None:
+    """Arguments and expected values are written as literals, whatever characters they hold."""
+    nasty = "\"'\\\n{settings}\x00]]\ud800"
+    under_test.f = lambda x: x
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=((nasty,),), checked=(), examples=())
+    words = said(probe, "shown")
+    assert words is not None
+    assert len(words) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (1, True),
+        (2.0, 2),
+        (0.1 + 0.2, 0.3),
+        ({1, 2}, {2, 1}),
+        ({"a": 1, "b": 2}, {"b": 2.0, "a": True}),
+        (iter([1, 2]), iter([1, 2])),
+    ],
+)
+def test_equal_values_have_equal_texts(first: object, second: object) -> None:
+    """Values that a test's `==` calls equal are not told apart."""
+    assert plain(first) == plain(second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [([1], (1,)), ("1", 1), ({}, set()), ([[]], []), (float("nan"), 0), (None, "")],
+)
+def test_other_values_have_other_texts(first: object, second: object) -> None:
+    """Values that differ are told apart."""
+    assert plain(first) != plain(second)
+
+
+def test_deep_and_endless_values_are_cut() -> None:
+    """A list in itself and an endless iterator have a text."""
+    ring: list[object] = []
+    ring.append(ring)
+    assert "..." in plain(ring)
+
+    def endless() -> Iterator[int]:
+        while True:
+            yield 1
+
+    assert plain(endless()).startswith("iter[1,1,")
+
+
+@pytest.mark.parametrize(
+    ("path", "test", "paths", "name"),
+    [
+        ("solution.py", "from solution import f", (), "solution"),
+        ("src/pkg/sub/mod.py", "from pkg.sub.mod import f", (), "pkg.sub.mod"),
+        ("src/pkg/sub/mod.py", "from pkg.sub import mod", (), "pkg.sub.mod"),
+        ("src/pkg/__init__.py", "import pkg", (), "pkg"),
+        ("src/pkg/mod.py", "import os", ("src/pkg/__init__.py", "src/pkg/mod.py"), "pkg.mod"),
+        ("lib/mod.py", "import os", ("lib/mod.py",), "mod"),
+    ],
+)
+def test_import_names(path: str, test: str, paths: tuple[str, ...], name: str) -> None:
+    """A file is imported under the name that the tests use, else that of its packages."""
+    source = parse("test_x.py", test)
+    assert source is not None
+    assert module_of(path, [source], paths) == name
+
+
+def test_the_probe_runs_on_old_interpreters() -> None:
+    """Its text uses no syntax that Python 3.8 lacks."""
+    probe = probe_of("m", "f", "test_f.py", inputs=(), checked=(), examples=())
+    compile(probe.text, "probe", "exec", dont_inherit=True)
+    assert "match " not in probe.text
+    assert Path(probe.path).name == "test_surefoot_probe.py"
