@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.gitops import Repository, collect_garbage, manifest
+from surefoot.gitops import Repository, collect_garbage, manifest, open_workspace
 from surefoot.testing.repository import ScratchRepository
+from surefoot.values import FileEdit, RunId
 
 _RUN = '''
 """Three turns, the second after a rollback; each is closed by a line in a ledger. Runs again, it goes on."""
@@ -146,8 +147,12 @@ def accepting(tmp_path: Path, path: str, points: list[tuple[int, str]]) -> int:
         at = point_at if point_at >= 0 else total + 1 + point_at
         user = ScratchRepository.create(tmp_path / f"accept-{when}-{at}", path)
         user.commit({"src/app.py": "0\n", "src/util.py": "U\n", ".gitignore": "node_modules/\n"})
+        with open_workspace(
+            Repository.discover(user.root, user.env), RunId("run-1"), home=user.home
+        ) as workspace:
+            workspace.apply([FileEdit(path="src/app.py", text="3")])
+            workspace.commit(workspace.snapshot(), "turn", {})
         user.write({"node_modules/dep.js": "1\n"})
-        assert start(user).returncode == 0
         user.commit({"README.md": "moved on\n"})
         user.hook("pre-commit", "echo formatted >> src/app.py; git add src/app.py")
         user.write({"README.md": "dirty\n", "staged.py": "S\n"})
