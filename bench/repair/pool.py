@@ -103,7 +103,7 @@ def fill(seed: int, rounds: int) -> int:
         return 0
     path = pool_file(seed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    server = start_server(threads=1)
+    server = start_server()
     with path.open("a", encoding="utf-8") as out, ThreadPoolExecutor(SLOTS) as threads:
         jobs = [threads.submit(_ask, server, seed, task, number) for task, number in wanted]
         for done in as_completed(jobs):
