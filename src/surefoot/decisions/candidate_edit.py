@@ -1,9 +1,10 @@
 """CandidateEdit: a new text for one function, asked of the model in one of several views (SPEC B7, E1).
 
-The prompt is a fixed template per view: what all views of one bug share comes first, so that a prompt cache keeps it,
-and the view's own request comes last. The answer is started for the model (`prefill`) with the part of the function
-that is not in question, which saves the tokens of a copied signature and docstring. Nothing is ever cut off to fit: a
-question that does not fit into the model's context is not asked.
+The prompt is a fixed template per view: what all questions of one bug share (report, failing check) comes first, then what
+those of one suspect share, then the view's own request, so that a prompt cache keeps as much as it can. The answer is
+started for the model (`prefill`) with the part of the function that is not in question, which saves the tokens of a copied
+signature and docstring; the view that explains first starts by itself. Nothing is ever cut off to fit: a question that does
+not fit into the model's context is not asked.
 """
 
 from collections.abc import Sequence
@@ -17,12 +18,13 @@ from surefoot.events import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Message, ModelAnswer, ModelFailure, ModelRequest
 
-POLICY_BUNDLE: Final = "candidate_edit/1"
+POLICY_BUNDLE: Final = "candidate_edit/2"
 PURPOSE: Final = "candidate_edit"
 MASK: Final = "____"
 SYSTEM: Final = "You are an expert Python programmer who repairs functions."
 _SPARE_TOKENS: Final = 32
 _LINE_TOKENS: Final = 80
+_SENTENCE_TOKENS: Final = 100
 
 
 class EditView(StrEnum):
@@ -31,7 +33,7 @@ class EditView(StrEnum):
     WHOLE = "whole"
     """The broken function; the whole function back."""
     EXPLAIN = "explain"
-    """The broken function and what is said to be wrong with it (`explain_bug`); the whole function back."""
+    """The broken function; a sentence on what is wrong with it, then the whole function back."""
     MASKED = "masked"
     """The function with some lines left out; these lines back."""
     REWRITE = "rewrite"
@@ -50,7 +52,9 @@ class EditQuestion:
     head: str
     """Decorators, signature and docstring, as `code` begins."""
     body_tokens: int
-    """Length of the longest answer that makes sense, in tokens, about."""
+    """Length of the longest body that makes sense, in tokens, about."""
+    head_tokens: int = 0
+    """Length of `head`, in tokens."""
     context: str = ""
     """Signatures of what it calls, its class, constants."""
     issue: str = ""
@@ -58,8 +62,8 @@ class EditQuestion:
     """The failing check with the values that it saw."""
     lines: tuple[int, int] | None = None
     """First and last masked line within `code`, 1-based (view `masked`)."""
-    explanation: str = ""
-    """What is said to be wrong (view `explain`); a claim."""
+    other_failure: str = ""
+    """Another failing check, which not every question of a bug shows."""
     attempt: str = ""
     """An earlier answer that failed."""
     attempt_failure: str = ""
@@ -187,14 +191,17 @@ def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
     """How the answer begins, where it ends, and how long it may be."""
     if question.view is EditView.MASKED:
         return "```python\n", ("```",), _LINE_TOKENS
+    tokens = question.body_tokens + _SPARE_TOKENS
+    if question.view is EditView.EXPLAIN:
+        # The line that opens the block goes on after its backticks, so only the closing one ends the answer.
+        return "", ("\n```\n",), tokens + question.head_tokens + _SENTENCE_TOKENS
     opened = f"```python\n{question.head}\n" if question.head else "```python\n"
-    return opened, ("```",), question.body_tokens + _SPARE_TOKENS
+    return opened, ("```",), tokens
 
 
 def _prompt(question: EditQuestion) -> str:
-    parts = [shown_bug(question)]
-    if question.explanation:
-        parts.append(_section("What seems to be wrong", question.explanation))
+    parts = [_shown_bug(question)]
+    parts.append(_section("It also fails", question.other_failure))
     if question.attempt:
         parts.append(_code("This answer was wrong", question.attempt))
         parts.append(_section("It fails", question.attempt_failure))
@@ -202,23 +209,28 @@ def _prompt(question: EditQuestion) -> str:
     return "\n\n".join(p for p in parts if p)
 
 
-def shown_bug(question: EditQuestion) -> str:
-    """What all views say first: issue, surroundings, function, failing check."""
-    parts = [_section("Bug report", question.issue), _code("Other code", question.context)]
+def _shown_bug(question: EditQuestion) -> str:
+    """What all views say first: issue, failing check, surroundings, function."""
+    parts = [
+        _section("Bug report", question.issue),
+        _section("Failing check", question.failure),
+        _code("Other code", question.context),
+    ]
     if question.view is EditView.REWRITE:
         parts.append(_code(f"Function `{question.name}`", question.head))
     elif question.view is EditView.MASKED:
         parts.append(_code(f"Function `{question.name}`", _masked(question)))
     else:
         parts.append(_code(f"Function `{question.name}`, which has a bug", question.code))
-    parts.append(_section("Failing check", question.failure))
     return "\n\n".join(p for p in parts if p)
 
 
 _CORRECT: Final = "Reply with the corrected function `{name}` in one ```python block."
 _REQUESTS: Final = {
     EditView.WHOLE: _CORRECT,
-    EditView.EXPLAIN: _CORRECT,
+    EditView.EXPLAIN: (
+        "Say in one sentence what is wrong in `{name}`, then reply with the corrected function in one ```python block."
+    ),
     EditView.MASKED: "Reply with only the code that belongs in place of `{mask}`, in one ```python block.",
     EditView.REWRITE: "Write the function `{name}` correctly, in one ```python block.",
 }

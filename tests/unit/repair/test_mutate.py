@@ -57,6 +57,7 @@ FIXES = [
     ("return a ** 2", "return a * 2"),
     ("return a % 2 == 0", "return a % 2 == 1"),
     ("return isinstance(a, int)", "return isinstance(a, str)"),
+    ("return (a.end, b.end)", "return (a.end, max(a.end, b.end))"),
 ]
 
 
@@ -81,6 +82,10 @@ STATEMENTS = [
     (
         ["for x in items:", "    a = x", "b = a", "return b"],
         ["for x in items:", "    a = x", "    b = a", "return b"],
+    ),
+    (
+        ["best = 0", "for x in items:", "    best = x", "return best"],
+        ["best = 0", "for x in items:", "    best = max(best, x)", "return best"],
     ),
     (["return items[0]"], ["if not items:", "    return []", "return items[0]"]),
     (["for x in items:", "    a += x"], ["for x in items:", "    a += x", "return a"]),

@@ -12,6 +12,8 @@ from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
 _COMPARED: Final = re.compile(r"assert (.+?) == (.+?)(?:\n|$)", re.DOTALL)
 _WHERE: Final = re.compile(r"where (.+?) = (\w[\w.]*\(.*\))\s*$", re.MULTILINE)
+_DETAILS: Final = re.compile(r"^\s*$", re.MULTILINE)
+"""What parts an assertion's values from pytest's own account of how they differ."""
 _SHOWN_TEST_LINES: Final = 14
 _SHOWN_MESSAGE: Final = 400
 _EXCEPTION_CLOSENESS: Final = 0.05
@@ -45,13 +47,15 @@ def _dedented(rows: Sequence[str]) -> str:
 
 
 def _saw(message: str) -> str:
-    """`f(x)` gave y, expected z; else the message itself, shortened."""
+    """`f(x)` gave y, expected z; else the message itself without the details that pytest adds, shortened."""
     message = message.strip()
     compared, where = _COMPARED.search(message), _WHERE.search(message)
     if compared is not None and where is not None and len(message) <= _SHOWN_MESSAGE:
         got, expected = compared[1].strip(), compared[2].strip()
         if where[1].strip() == got:
             return f"`{where[2]}` gave `{got}`, expected `{expected}`"
+    if "assert" in message:
+        message = _DETAILS.split(message)[0].rstrip()
     if len(message) <= _SHOWN_MESSAGE:
         return message
     half = _SHOWN_MESSAGE // 2

@@ -1,10 +1,9 @@
 """The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, EditView, propose_edits
-from surefoot.decisions.explain_bug import explain_bugs
+from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
 from surefoot.execute.repair.candidates import from_code
 from surefoot.execute.repair.evidence import Evidence, Probing
 from surefoot.execute.repair.failure import told
@@ -24,7 +23,6 @@ _LARGE_SHARE = 4
 _LARGE_SAMPLES = 8
 _SMALL_BATCH = 4
 _SPEC_CHARACTERS = 60
-_ATTEMPTS = 3
 _FEW = 3
 """Failing calls in one prompt."""
 
@@ -47,7 +45,10 @@ class _ModelState:
     """How the conversation with the model stands."""
 
     asked: int = 0
+    second_tries: int = 0
+    """Those of the asked that said how an attempt failed."""
     attempts: list[tuple[float, Attempt]] = field(default_factory=list)
+    """Failed ones that were not told it yet, each with how near it came."""
     failure: ModelFailure | None = None
     exhausted: bool = False
     unusable: int = 0
@@ -190,36 +191,29 @@ class Hunt:
         return max(self._asker.parallel, _SMALL_BATCH)
 
     def _ask(self, size: int) -> None:
-        attempts = sorted(self._model.attempts, key=lambda a: -a[0])[:_ATTEMPTS]
+        attempts = sorted(self._model.attempts, key=lambda a: -a[0])
         questions = questions_of(
             Batch(
                 shown=self._shown,
                 failures=self._failures,
                 issue=self._case.issue,
                 attempts=[a for _, a in attempts],
-                first=self._model.asked,
+                first=self._model.asked - self._model.second_tries,
                 size=size,
                 seed=self._case.seed,
                 votes=bool(self._evidence.passing),
                 count_tokens=self._tokens,
             )
         )
-        questions = self._explained(questions)
         answered = propose_edits(questions, self._asker, self._notebook)
         self._model.asked += len(questions)
+        told_of = {q.attempt for q in questions if q.attempt}
+        self._model.second_tries += len(told_of)
+        self._model.attempts = [a for a in attempts if a[1].code not in told_of]
         self._model.exhausted = answered.exhausted
         self._model.failure = answered.failure
         for question, proposal in zip(questions, answered.proposals, strict=False):
             self._meet(question, proposal)
-
-    def _explained(self, questions: Sequence[EditQuestion]) -> tuple[EditQuestion, ...]:
-        """The questions that start from an explanation, with one; without one they are plain ones."""
-        wanting = [q for q in questions if q.view is EditView.EXPLAIN]
-        texts = iter(explain_bugs(wanting, self._asker, self._notebook))
-        return tuple(
-            replace(q, explanation=next(texts, "")) if q.view is EditView.EXPLAIN else q
-            for q in questions
-        )
 
     def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
         """Try what a question brought."""
@@ -250,14 +244,20 @@ class Hunt:
             self._remember(tried, proposal.code, shown.suspect)
 
     def _remember(self, tried: Tried, code: str, suspect: Suspect) -> None:
-        """Keep a failed answer with the exact reason, to be fed back."""
+        """Keep a failed answer with the exact reason, to be fed back; one that fails as the unchanged code does has none."""
         gauge = self._probing.gauge(suspect)
-        failure = tried.message
-        if gauge is not None and tried.reading is not None and gauge.told(tried.reading):
-            failure = _few(gauge.told(tried.reading))
-        elif tried.failure is not None:
+        base = gauge.base if gauge is not None else None
+        if gauge is not None and base is not None and tried.reading is not None:
+            wrong = gauge.told(tried.reading)
+            if tried.reading.words == base.words or not wrong:
+                return
+            failure = _few(wrong)
+        elif tried.failure is None or tried.message == self._trials.base.message:
+            return
+        else:
             failure = told(tried.failure, list(self._case.files.tests.values()))
-        attempt = Attempt(code=code, failure=failure)
+        name = suspect.unit.name if suspect.unit else ""
+        attempt = Attempt(name=name, code=code, failure=failure)
         if all(attempt.code != a.code for _, a in self._model.attempts):
             self._model.attempts.append((tried.fixed + tried.near, attempt))
 

@@ -16,6 +16,7 @@ from surefoot.values import TestResult
 
 _FLOOR = 0.1
 _SPECTRUM = 1.5
+_MOST_FIELDS = 10
 """What was run tells more than what was named: a bug is often two calls below the function that a test calls."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -196,7 +197,7 @@ def imported_paths(test: Source, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def context_of(source: Source, unit: CodeUnit, others: Sequence[Source] = ()) -> str:
-    """Signatures of what a unit calls, its class's head and attributes, and the constants that it reads."""
+    """Signatures of what a unit calls, its class, the classes that it names, and the constants that it reads."""
     nodes = list(unit_nodes(source))
     node = next((n for u, n in nodes if u.first_line == unit.first_line), None)
     if node is None:
@@ -204,7 +205,9 @@ def context_of(source: Source, unit: CodeUnit, others: Sequence[Source] = ()) ->
     called = set(called_in(node))
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     parts = [*_constants(source, names), *_class_head(source, unit)]
+    own = unit.class_name.rpartition(".")[2] if unit.class_name else ""
     for other in (source, *others):
+        parts.extend(_fields(other, names - {own}))
         for found, inner in unit_nodes(other):
             mine = other is source and found.first_line == unit.first_line
             if found.name in called and not mine and not found.name.startswith("__"):
@@ -228,6 +231,18 @@ def _constants(source: Source, names: set[str]) -> Iterator[str]:
         if isinstance(statement, ast.Assign) and _targets(statement) & names:
             text = source.segment(statement)
             yield text if len(text) <= 200 else text[:200] + " ..."  # noqa: PLR2004  # a long table
+
+
+def _fields(source: Source, names: set[str]) -> Iterator[str]:
+    """The head of each named class with its decorators and fields: what its objects hold, and whether they may change."""
+    for node in source.tree.body:
+        if isinstance(node, ast.ClassDef) and node.name in names:
+            rows = [f"@{source.segment(d)}" for d in node.decorator_list]
+            rows.append(source.lines(node.lineno, node.lineno).strip())
+            fields = [s for s in node.body if isinstance(s, ast.AnnAssign | ast.Assign)]
+            rows.extend("    " + source.segment(s) for s in fields[:_MOST_FIELDS])
+            if len(rows) > 1:
+                yield "\n".join(rows)
 
 
 def _class_head(source: Source, unit: CodeUnit) -> Iterator[str]:

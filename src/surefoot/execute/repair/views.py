@@ -4,7 +4,7 @@ Pure: the same case, batch number and seed give the same questions.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from surefoot.decisions.candidate_edit import EditQuestion, EditView
@@ -33,6 +33,7 @@ class Shown:
 class Attempt:
     """A candidate of the model that failed."""
 
+    name: str
     code: str
     failure: str
 
@@ -43,24 +44,21 @@ class Slot:
 
     view: EditView
     temperature: float
-    feedback: bool = False
 
 
 _SCHEDULE: Final = (
     Slot(view=EditView.WHOLE, temperature=0.0),
+    Slot(view=EditView.EXPLAIN, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.0),
-    Slot(view=EditView.EXPLAIN, temperature=0.3),
-    Slot(view=EditView.REWRITE, temperature=0.6),
     Slot(view=EditView.WHOLE, temperature=0.6),
-    Slot(view=EditView.EXPLAIN, temperature=0.7),
-    Slot(view=EditView.WHOLE, temperature=0.5, feedback=True),
-    Slot(view=EditView.REWRITE, temperature=0.8),
+    Slot(view=EditView.EXPLAIN, temperature=0.6),
+    Slot(view=EditView.REWRITE, temperature=0.6),
     Slot(view=EditView.MASKED, temperature=0.3),
+    Slot(view=EditView.WHOLE, temperature=0.9),
     Slot(view=EditView.EXPLAIN, temperature=0.9),
-    Slot(view=EditView.WHOLE, temperature=0.8, feedback=True),
-    Slot(view=EditView.REWRITE, temperature=1.0),
+    Slot(view=EditView.REWRITE, temperature=0.9),
 )
-"""Repeated with rising temperature until the samples of a turn are used."""
+"""For one suspect; repeated with rising temperature until the samples of a turn are used."""
 _VOTES: Final = (
     Slot(view=EditView.REWRITE, temperature=0.7),
     Slot(view=EditView.WHOLE, temperature=0.7),
@@ -69,7 +67,11 @@ _VOTES: Final = (
 )
 """Asked for when something passes already and more independent ideas are wanted."""
 _WARMER: Final = 0.15
+_LEAST_WARM: Final = 0.4
 _HOTTEST: Final = 1.2
+_RARE: Final = 4
+_LIKELY: Final = 0.6
+"""Share of the first suspect's score from which on another one is asked about as often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +84,9 @@ class Batch:
     """Failing checks with values, the shortest first."""
     issue: str
     attempts: Sequence[Attempt]
-    """Failed candidates of the model, the nearest first."""
+    """Failed candidates of the model that have not been told it, the most telling first."""
     first: int
-    """Number of questions asked before in this turn."""
+    """Number of questions asked before in this turn, those about attempts left out."""
     size: int
     seed: int
     votes: bool
@@ -93,57 +95,84 @@ class Batch:
 
 
 def questions_of(batch: Batch) -> tuple[EditQuestion, ...]:
-    """The questions of a batch."""
-    return tuple(_question(batch, batch.first + n) for n in range(batch.size))
+    """The questions of a batch: half of them at most say how an attempt failed, the others follow the schedule."""
+    told = [] if batch.votes else batch.attempts[: batch.size // 2]
+    return (
+        *(_second_try(batch, attempt) for attempt in told),
+        *(_question(batch, batch.first + n) for n in range(batch.size - len(told))),
+    )
+
+
+def _second_try(batch: Batch, attempt: Attempt) -> EditQuestion:
+    """An attempt's own question once more, with the attempt and how it failed."""
+    shown = next(s for s in batch.shown if s.name == attempt.name)
+    question = _asked(batch, shown, EditView.WHOLE)
+    return replace(question, attempt=attempt.code, attempt_failure=attempt.failure)
 
 
 def _question(batch: Batch, number: int) -> EditQuestion:
+    shown, place = _turn_about(batch.shown, number)
     schedule = _VOTES if batch.votes else _SCHEDULE
-    slot = schedule[number % len(schedule)]
-    warmer = (
-        _WARMER * (number // len(schedule)) if slot.temperature or number >= len(schedule) else 0.0
-    )
-    shown = _turn_about(batch.shown, number)
+    slot = schedule[place % len(schedule)]
+    lap = place // len(schedule)
     view = slot.view
     if view is EditView.REWRITE and not shown.documented:
-        view = EditView.EXPLAIN if number % 2 else EditView.WHOLE
-    lines = _suspicious_lines(shown, number) if view is EditView.MASKED else None
+        view = EditView.EXPLAIN if lap % 2 else EditView.WHOLE
+    lines = _suspicious_lines(shown, lap) if view is EditView.MASKED else None
     if view is EditView.MASKED and lines is None:
         view = EditView.WHOLE
-    attempt = (
-        batch.attempts[number % min(2, len(batch.attempts))]
-        if slot.feedback and batch.attempts
-        else None
-    )
-    return EditQuestion(
-        view=view,
-        name=shown.name,
-        code=shown.code,
-        head=head_of(shown.code),
-        body_tokens=_body_tokens(batch, shown, view),
-        context=shown.context,
-        issue=_told_issue(batch),
-        failure=_failure(batch, number),
+    return replace(
+        _asked(batch, shown, view),
+        other_failure=_other_failure(batch, place),
         lines=lines,
-        attempt=attempt.code if attempt else "",
-        attempt_failure=attempt.failure if attempt else "",
-        temperature=round(min(_HOTTEST, slot.temperature + warmer), 2),
+        temperature=_temperature(slot, lap, twice=view is not slot.view),
         seed=batch.seed + number,
     )
 
 
-def _turn_about(shown: Sequence[Shown], number: int) -> Shown:
-    """The likeliest suspect most of the time; the others once the first questions are through."""
-    if len(shown) == 1 or number < 4 or number % 3:  # noqa: PLR2004  # the first four are the likeliest one's
-        return shown[0]
-    return shown[1 + (number // 3) % (len(shown) - 1)]
+def _asked(batch: Batch, shown: Shown, view: EditView) -> EditQuestion:
+    """A view of a suspect at temperature 0."""
+    head = head_of(shown.code)
+    return EditQuestion(
+        view=view,
+        name=shown.name,
+        code=shown.code,
+        head=head,
+        body_tokens=_body_tokens(batch, shown, view),
+        head_tokens=batch.count_tokens(head),
+        context=shown.context,
+        issue=_told_issue(batch),
+        failure=batch.failures[0] if batch.failures else "",
+        seed=batch.seed,
+    )
 
 
-def _failure(batch: Batch, number: int) -> str:
-    """The smallest failing input first; another one in every third question."""
-    if not batch.failures:
+def _temperature(slot: Slot, lap: int, *, twice: bool) -> float:
+    """Warmer in each lap; never 0 where that would ask the same question twice."""
+    if not slot.temperature and not lap:
+        return _LEAST_WARM if twice else 0.0
+    return round(min(_HOTTEST, slot.temperature + _WARMER * lap), 2)
+
+
+def _turn_about(shown: Sequence[Shown], number: int) -> tuple[Shown, int]:
+    """Whose question it is, and its place in that suspect's own schedule: all likely ones first, then by rank.
+
+    Suspects that are likely take turns; the others share every fourth question.
+    """
+    likely = [s for s in shown if s.suspect.score >= _LIKELY * shown[0].suspect.score]
+    turns: list[int] = []
+    for n in range(number + 1):
+        rare = len(likely) < len(shown) and n % _RARE == _RARE - 1 and n > len(likely)
+        group = range(len(likely), len(shown)) if rare else range(len(likely))
+        turns.append(min(group, key=lambda index: (turns.count(index), index)))
+    return shown[turns[-1]], turns.count(turns[-1]) - 1
+
+
+def _other_failure(batch: Batch, place: int) -> str:
+    """Another failing check in every third question."""
+    if len(batch.failures) < 2 or place % 3 != 2:  # noqa: PLR2004
         return ""
-    return batch.failures[(number // 3) % len(batch.failures) if number % 3 == 2 else 0]  # noqa: PLR2004
+    return batch.failures[1 + (place // 3) % (len(batch.failures) - 1)]
 
 
 def _told_issue(batch: Batch) -> str:
@@ -160,7 +189,7 @@ def _body_tokens(batch: Batch, shown: Shown, view: EditView) -> int:
     return min(tokens, _MOST_TOKENS)
 
 
-def _suspicious_lines(shown: Shown, number: int) -> tuple[int, int] | None:
+def _suspicious_lines(shown: Shown, lap: int) -> tuple[int, int] | None:
     """One line of the body, the most suspicious first, then the next at each asking."""
     unit = shown.suspect.unit
     if unit is None:
@@ -175,5 +204,5 @@ def _suspicious_lines(shown: Shown, number: int) -> tuple[int, int] | None:
     if not lines:
         return None
     ranked = sorted(lines, key=lambda n: -shown.suspect.suspicion(unit.first_line + n - 1))
-    line = ranked[(number // len(_SCHEDULE)) % len(ranked)]
+    line = ranked[lap % len(ranked)]
     return (line, line)

@@ -103,6 +103,7 @@ def call_mutations(site: Site) -> Iterator[Mutation]:
             case _:
                 pass
     yield from _wraps(site)
+    yield from _bounds(site)
 
 
 def _groups(groups: tuple[tuple[str, ...], ...], name: str) -> Iterator[tuple[str, float]]:
@@ -303,3 +304,37 @@ def _wrap(site: Site, value: ast.expr, form: str, weight: float) -> Iterator[Mut
     if form.startswith("{") and isinstance(value, ast.BinOp | ast.IfExp | ast.UnaryOp):
         text = f"({text})"
     yield site.replace(value, form.replace("{}", text), "call", weight)
+
+
+def _bounds(site: Site) -> Iterator[Mutation]:
+    """The larger or smaller one of two values where only one is taken: `best = x` for `best = max(best, x)`."""
+    stored = [n.id for n in site.of(ast.Name) if isinstance(n, ast.Name) and _is_stored(n)]
+    for node in site.of(ast.Assign):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored.count(name) > 1:
+                yield from _larger_smaller(site, value, name)
+            case _:
+                pass
+    fields = [
+        n for n in site.of(ast.Attribute) if isinstance(n, ast.Attribute) and _is_read(site, n)
+    ]
+    for field in fields:
+        rivals = {site.text(f) for f in fields if f.attr == field.attr} - {site.text(field)}
+        for rival in sorted(rivals):
+            yield from _larger_smaller(site, field, rival)
+
+
+def _larger_smaller(site: Site, value: ast.expr, rival: str) -> Iterator[Mutation]:
+    for name in ("max", "min"):
+        yield site.replace(value, f"{name}({rival}, {site.text(value)})", "bound", 0.2)
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _is_read(site: Site, node: ast.Attribute) -> bool:
+    parent = site.parent(node)
+    return isinstance(node.ctx, ast.Load) and not (
+        isinstance(parent, ast.Call) and parent.func is node
+    )

@@ -1,0 +1,114 @@
+"""Which questions are asked, in which order."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from surefoot.decisions.candidate_edit import EditQuestion, EditView, request_of
+from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
+from surefoot.execute.source import parse, units
+
+CODE = '''def {name}(a, b):
+    """The larger one of two numbers."""
+    if a < b:
+        return a
+    return b
+'''
+
+
+def shown(name: str, score: float, *, documented: bool = True) -> Shown:
+    source = parse(f"{name}.py", CODE.format(name=name))
+    assert source is not None
+    (unit,) = units(source)
+    suspect = Suspect(path=source.path, unit=unit, score=score, lines={3: 1.0, 4: 0.5})
+    return Shown(suspect=suspect, name=name, code=unit.text, context="", documented=documented)
+
+
+def batch(suspects: Sequence[Shown], **changes: object) -> Batch:
+    made = Batch(
+        shown=suspects,
+        failures=["`f(1, 2)` gave `1`, expected `2`", "`f(3, 5)` gave `3`, expected `5`"],
+        issue="The smaller one comes out.",
+        attempts=(),
+        first=0,
+        size=12,
+        seed=7,
+        votes=False,
+        count_tokens=len,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def prompt(question: EditQuestion) -> str:
+    return request_of(question).messages[-1].content
+
+
+def test_every_view_is_asked_of_one_suspect() -> None:
+    asked = questions_of(batch([shown("f", 1.0)]))
+    assert {q.view for q in asked} == set(EditView)
+
+
+def test_no_request_is_made_twice() -> None:
+    asked = questions_of(batch([shown("f", 1.0, documented=False)], size=40))
+    requests = {
+        (r.messages, r.temperature, r.seed if r.temperature else 0) for r in map(request_of, asked)
+    }
+    assert len(requests) == 40
+
+
+def test_likely_suspects_are_all_asked_about_first() -> None:
+    suspects = [shown("f", 1.0), shown("g", 0.9), shown("h", 0.1)]
+    names = [q.name for q in questions_of(batch(suspects))]
+    assert names[:2] == ["f", "g"]
+    assert names.count("h") == 3
+    first = {n: next(q for q in questions_of(batch(suspects)) if q.name == n) for n in "fgh"}
+    assert all(q.view is EditView.WHOLE and q.temperature == 0 for q in first.values())
+
+
+def test_a_later_batch_goes_on_where_the_first_ended() -> None:
+    suspects = [shown("f", 1.0), shown("g", 0.9)]
+    whole = questions_of(batch(suspects, size=8))
+    parts = (
+        *questions_of(batch(suspects, size=4)),
+        *questions_of(batch(suspects, first=4, size=4)),
+    )
+    assert whole == parts
+
+
+def test_an_attempt_is_told_how_it_failed_beside_new_questions() -> None:
+    attempts = [
+        Attempt(name=name, code=f"def {name}(a, b): ...", failure=f"{name} gave nothing")
+        for name in ("g", "f", "g")
+    ]
+    asked = questions_of(batch([shown("f", 1.0), shown("g", 0.9)], attempts=attempts, size=4))
+    assert [q.name for q in asked if q.attempt] == ["g", "f"]
+    assert "g gave nothing" in prompt(asked[0])
+    assert asked[2:] == questions_of(batch([shown("f", 1.0), shown("g", 0.9)], size=2))
+
+
+def test_votes_are_asked_without_what_failed_before() -> None:
+    attempts = [Attempt(name="f", code="def f(a, b): ...", failure="f gave nothing")]
+    asked = questions_of(batch([shown("f", 1.0)], attempts=attempts, votes=True))
+    assert not any(q.attempt for q in asked)
+
+
+def test_questions_share_their_beginning() -> None:
+    """What a prompt cache can keep: all of the bug for every suspect, the function too for one suspect's."""
+    asked = questions_of(batch([shown("f", 1.0), shown("g", 0.9)]))
+    report = "Bug report:\nThe smaller one comes out.\n\nFailing check:\n`f(1, 2)` gave `1`, expected `2`\n\n"
+    assert all(prompt(q).startswith(report) for q in asked)
+
+
+def test_another_failing_check_is_shown_now_and_then() -> None:
+    asked = questions_of(batch([shown("f", 1.0)]))
+    seen = ["f(3, 5)" in prompt(q) for q in asked]
+    assert any(seen)
+    assert not all(seen)
+
+
+def test_the_view_that_explains_is_not_started_for_the_model() -> None:
+    asked = questions_of(batch([shown("f", 1.0)]))
+    requests = {q.view: request_of(q) for q in reversed(asked)}
+    assert requests[EditView.EXPLAIN].prefill == ""
+    assert requests[EditView.WHOLE].prefill.startswith("```python\ndef f(a, b):")
+    assert requests[EditView.EXPLAIN].max_tokens > requests[EditView.WHOLE].max_tokens
