@@ -14,7 +14,6 @@ from surefoot.cli.solve import (
     finish,
     watched,
 )
-from surefoot.values import Issue
 
 
 @command
@@ -33,6 +32,7 @@ def resume(
     project = open_here(repo)
     from surefoot.app import Request
     from surefoot.app import resume as take_up
+    from surefoot.values import Issue
 
     larger = Request(
         issue=Issue(source="audit"),

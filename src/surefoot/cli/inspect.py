@@ -14,7 +14,6 @@ from surefoot.cli.common import (
     open_here,
     print_json,
 )
-from surefoot.codec import encode
 
 
 @command
@@ -65,6 +64,7 @@ def events(
 ) -> None:
     """Query the ledger by run, turn, class, type and cause."""
     project = open_here(repo)
+    from surefoot.codec import encode
     from surefoot.inspection import query
 
     trace = None if all_runs else project.find_run(run)

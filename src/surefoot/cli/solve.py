@@ -15,12 +15,12 @@ from surefoot.cli.common import (
     surroundings,
 )
 from surefoot.errors import UsageError
-from surefoot.values import EXIT_CODES, Issue, RunStatus
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome, Surroundings
     from surefoot.cli.live import LiveView
     from surefoot.project import Project
+    from surefoot.values import Issue
 
 _MOST_ISSUE_BYTES = 1_000_000
 _LONGEST_NAME = 255
@@ -114,6 +114,8 @@ def finish(
     quiet: bool,
 ) -> None:
     """Print how it ended, accept if asked, and exit with the status's code."""
+    from surefoot.values import EXIT_CODES, RunStatus
+
     summary = result.summary
     if accept and result.status is RunStatus.COMPLETE:
         from surefoot.handover import accept as take_over
@@ -131,12 +133,14 @@ def finish(
     raise typer.Exit(EXIT_CODES[result.status])
 
 
-def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Path) -> Issue:
+def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Path) -> "Issue":
     """What the user gave, as an `Issue`.
 
     Raises:
         UsageError: More than one kind was given, or it cannot be read.
     """
+    from surefoot.values import Issue
+
     if sum((given is not None, bool(tests), sarif is not None)) > 1:
         raise UsageError("give an issue, --test or --sarif, not several of them")
     if tests:
@@ -166,7 +170,9 @@ def _read(path: Path) -> bytes:
         raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
 
-def _checked(source: str, data: bytes) -> Issue:
+def _checked(source: str, data: bytes) -> "Issue":
+    from surefoot.values import Issue
+
     if len(data) > _MOST_ISSUE_BYTES:
         raise UsageError(f"the issue is larger than {_MOST_ISSUE_BYTES} bytes; shorten it")
     try:
@@ -180,7 +186,8 @@ def _checked(source: str, data: bytes) -> Issue:
     )
 
 
-def _from_sarif(path: Path, root: Path) -> Issue:
+def _from_sarif(path: Path, root: Path) -> "Issue":
     from surefoot.findings import sarif_to_findings
+    from surefoot.values import Issue
 
     return Issue(source="sarif", findings=sarif_to_findings(_read(path), root=root.resolve()))
