@@ -13,7 +13,7 @@ from surefoot.errors import UsageError
 from surefoot.events import Event, NoFlyAdded, PhaseChanged, RunOpened, RunResumed, TurnClosed
 from surefoot.gates import default_gates
 from surefoot.gates.review import Inspector, RuleReviewer, objection
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import GitWorkspace, Repository, open_workspace, reopen_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import (
@@ -353,6 +353,20 @@ def test_ctrl_c_cancels_and_the_turn_stays_open(bench: Bench) -> None:
     assert bench.journal.state.turn is not None
     bench.journal.record(RunResumed(interrupted_turn=None))
     assert bench.journal.state.turn is None
+
+
+def test_a_run_killed_before_its_last_word_only_says_it(bench: Bench) -> None:
+    """The step to the end is recorded, the stop is not: taken up again, nothing is done and nothing differs."""
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    told = bench.reason
+    bench.ledger._records.pop()
+    bench.journal = Journal(bench.ledger, FakeClock())
+    bench.journal.record(RunResumed(interrupted_turn=None))
+    with reopen_workspace(bench.repository, RunId("r1"), home=bench.tmp / "home") as workspace:
+        again = Run(bench.ports(workspace, Doing([raises(AssertionError())])))
+        assert again.run() is RunStatus.COMPLETE
+    assert bench.reason == told
+    assert len(bench.turns) == 1
 
 
 def test_the_budget_ends_a_run(bench: Bench) -> None:

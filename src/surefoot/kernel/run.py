@@ -32,6 +32,7 @@ from surefoot.kernel.proof import failed
 from surefoot.kernel.state import RunState, UnitState
 from surefoot.kernel.turn import Turn, TurnPorts
 from surefoot.values import (
+    RESUMABLE,
     Audit,
     AuditSummary,
     Classification,
@@ -76,7 +77,6 @@ class Run:
         self._journal = ports.turn.journal
         self._began = ports.turn.clock.monotonic()
         self._pressure = 0
-        self._reason = ""
         self._steps: Mapping[Phase, Callable[[], Step]] = {
             Phase.AUDITING: self._audit,
             Phase.PLANNING: self._plan,
@@ -103,9 +103,12 @@ class Run:
         return self.state.head_tree or self.base
 
     def run(self) -> RunStatus:
-        """Go on until the run stops; the stop is the ledger's last word."""
+        """Go on until the run stops; the stop is the ledger's last word.
+
+        A run that was killed between its last step and that word only says it.
+        """
         resolution = self._resolve()
-        if self.state.phase in ENDS:
+        if ENDS.get(self.state.phase) in RESUMABLE:
             self._move(Trigger.RESUME, "taken up again")
         while self.state.phase not in ENDS:
             locked = self._t.policy.locked()
@@ -119,7 +122,7 @@ class Run:
             self._note_pressure(resolution)
         status = ENDS[self.state.phase]
         elapsed = round(self._t.clock.monotonic() - self._began, 3)
-        self._journal.record(RunStopped(status=status, reason=self._reason, elapsed_s=elapsed))
+        self._journal.record(RunStopped(status=status, reason=self.state.reason, elapsed_s=elapsed))
         return status
 
     # --- phases ----------------------------------------------------------------------------------
@@ -351,7 +354,6 @@ class Run:
         self._journal.record(
             PhaseChanged(before=before, after=after, trigger=trigger, reason=reason)
         )
-        self._reason = reason
 
     def _note_pressure(self, resolution: Resolution) -> None:
         share = share_used(resolution.ceilings, self._journal.spend())

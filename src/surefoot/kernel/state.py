@@ -131,6 +131,7 @@ class RunState:
     no_fly: frozenset[tuple[UnitId, str]] = frozenset()
     status: RunStatus | None = None
     reason: str = ""
+    """Of the last step."""
     segment_start: datetime | None = None
     last_time: datetime | None = None
     earlier_s: float = 0.0
@@ -191,7 +192,6 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
         state,
         turn=None,
         status=None,
-        reason="",
         earlier_s=earlier,
         segment_start=recorded.time,
         reservations={},
@@ -212,7 +212,7 @@ def _(event: PhaseChanged, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     again = event.before == Phase.DELTA_CRITIQUE and event.after == Phase.AUDITING
     sent_back = event.before in _JUDGES and event.after == Phase.SOLVING
-    after = replace(state, phase=Phase(event.after), round=state.round + again)
+    after = replace(state, phase=Phase(event.after), round=state.round + again, reason=event.reason)
     return _undone(after, event.reason) if sent_back or again else after
 
 
