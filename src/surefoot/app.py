@@ -32,6 +32,7 @@ from surefoot.gitops import (
     reopen_workspace,
     tree_checkout,
     tree_diff,
+    untracked,
 )
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
@@ -73,6 +74,7 @@ from surefoot.values import (
     TreeId,
 )
 
+_SUMMARY = "summary.json"
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
 """What is audited before and after when an issue was given; a bare run asks every auditor."""
 
@@ -208,7 +210,10 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
                 told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
                 journal.record(PolicyWarning(rule="untrusted-settings", what=told))
             with open_workspace(
-                project.repository, run_id, home=project.home, carry=parts.plan.carry
+                project.repository,
+                run_id,
+                home=project.home,
+                carry=untracked(project.repository, project.repository.tree, parts.plan.carry),
             ) as workspace:
                 session = Session(
                     project=project,
@@ -219,7 +224,7 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
                     around=around,
                 )
                 _drive(session, workspace)
-            return _finish(session)
+            return _finish(project, run_id, journal)
 
 
 def resume(
@@ -239,19 +244,23 @@ def resume(
         if opened is None:
             raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
         if status is not None and status not in RESUMABLE:
+            if not (project.runs / run_id / _SUMMARY).exists():  # killed after its last event
+                return _finish(project, run_id, journal)
             raise UsageError(f"run {run_id} ended as {status}; only an unfinished run is resumed")
         frozen = _with_larger(decode(Frozen, journal.get(opened.settings)), larger)
         with scratch_folder(project) as scratch:
             parts = _parts(project, frozen, around, scratch)
             project.prepare()
             turn = journal.state.turn
+            (project.runs / run_id / _SUMMARY).unlink(missing_ok=True)
             journal.record(RunResumed(interrupted_turn=turn.turn_id if turn else None))
             with reopen_workspace(
                 project.repository,
                 run_id,
                 home=project.home,
-                carry=parts.plan.carry,
+                carry=untracked(project.repository, opened.base_tree, parts.plan.carry),
                 head=journal.state.head_commit or opened.base,
+                branch=opened.branch,
             ) as workspace:
                 session = Session(
                     project=project,
@@ -262,7 +271,7 @@ def resume(
                     around=around,
                 )
                 _drive(session, workspace)
-            return _finish(session)
+            return _finish(project, run_id, journal)
 
 
 def read_story_of(project: Project, run_id: RunId) -> Story:
@@ -475,19 +484,23 @@ def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
     ]
 
 
-def _finish(session: Session) -> Outcome:
-    """Write report, summary and findings; a run that has ended for good gives its worktree back."""
-    project, run_id, journal = session.project, session.run_id, session.journal
+def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
+    """Write report, findings and summary; a run that has ended for good gives its worktree back.
+
+    The summary comes last and whole: where it is missing, a kill came before it, and `resume` does this again.
+    """
     result = outcome(project, run_id)
     folder = project.runs / run_id
     (folder / "report.md").write_text(result.report)
-    (folder / "summary.json").write_bytes(encode(result.summary) + b"\n")
     head = journal.state.head_tree
     if head is not None and head in journal.state.audits:
         audited = journal.state.audits[head].audit
         (folder / "findings.sarif").write_bytes(write_sarif(audited))
     if result.status not in RESUMABLE:
         remove_worktree(project.repository, run_id, home=project.home)
+    unfinished = folder / f"{_SUMMARY}.new"
+    unfinished.write_bytes(encode(result.summary) + b"\n")
+    unfinished.replace(folder / _SUMMARY)
     return result
 
 

@@ -1,10 +1,11 @@
 """What people do with runs and repositories: accept, reject, collect, lock, trust. Wiring, like `app`."""
 
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from surefoot.app import Surroundings, checked_again, open_ledger, read_story_of
-from surefoot.errors import AcceptError, UsageError
+from surefoot.errors import AcceptError, LedgerError, UsageError
 from surefoot.events import (
     FactLearned,
     LockChanged,
@@ -14,11 +15,12 @@ from surefoot.events import (
     SettingsTrusted,
 )
 from surefoot.gitops import accept as put_onto_branch
-from surefoot.gitops import collect_garbage
+from surefoot.gitops import collect_garbage, untracked
 from surefoot.gitops import reject as remove_work
 from surefoot.kernel.journal import Journal
 from surefoot.ledger import FileLedger
 from surefoot.project import Project
+from surefoot.suite import carried
 from surefoot.system import SystemClock
 from surefoot.values import RESUMABLE, CommitId, RunId, RunStatus, TreeId
 
@@ -54,6 +56,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
             home=project.home,
             message=_message(run_id, opened.issue.title, opened.issue.text, story.state.reason),
             verify=verify,
+            carry=untracked(project.repository, project.repository.tree, carried(project.root)),
         )
         journal.record(
             RunAccepted(
@@ -80,21 +83,34 @@ def reject(project: Project, run_id: RunId, around: Surroundings, why: str) -> N
 
 
 def collect(project: Project, around: Surroundings) -> tuple[str, ...]:
-    """Remove what nobody needs any more; says what."""
+    """Remove what nobody needs any more; says what. Work that can be resumed or accepted is needed."""
     project.prepare()
 
     def keep(run_id: RunId) -> bool:
         path = project.ledger_file(run_id)
         if not path.exists():
             return False
-        state = read_story_of(project, run_id).state
-        return state.status is None or state.status in RESUMABLE
+        story = read_story_of(project, run_id)
+        wanted = (None, RunStatus.COMPLETE, *RESUMABLE)
+        return not story.ending and story.state.status in wanted
 
     with _own_ledger(project, around) as ledger:
         gone = collect_garbage(project.repository, home=project.home, keep=keep)
         ledger.append(RunsCollected(runs=gone.runs, worktrees=gone.worktrees, refs=gone.refs))
     lines = [f"worktree {w}" for w in gone.worktrees] + [f"ref {r}" for r in gone.refs]
+    lines += [f"run {r}, which never began" for r in _drop_unbegun(project, around)]
     return tuple(lines) or ("nothing to remove",)
+
+
+def _drop_unbegun(project: Project, around: Surroundings) -> list[RunId]:
+    """Remove the folders of runs that were killed before their first event; one that begins now is in use."""
+    dropped = []
+    for run_id in project.run_ids():
+        with suppress(LedgerError), open_ledger(project, run_id, around) as ledger:
+            if next(iter(ledger.events()), None) is None:
+                shutil.rmtree(project.runs / run_id)
+                dropped.append(run_id)
+    return dropped
 
 
 def set_lock(project: Project, why: str, who: str) -> None:

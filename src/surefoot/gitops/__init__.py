@@ -4,7 +4,7 @@ from surefoot.gitops.accept import Accepted, Verify, accept, reject
 from surefoot.gitops.collect import Collected, Removed, collect_garbage, remove_worktree
 from surefoot.gitops.git import Git, check_git
 from surefoot.gitops.manifest import manifest, quick_manifest
-from surefoot.gitops.reading import tree_checkout, tree_diff, tree_exists
+from surefoot.gitops.reading import tree_checkout, tree_diff, tree_exists, untracked
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace
 
@@ -28,4 +28,5 @@ __all__ = [
     "tree_checkout",
     "tree_diff",
     "tree_exists",
+    "untracked",
 ]

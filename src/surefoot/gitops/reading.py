@@ -2,11 +2,11 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from surefoot.gitops.carried import Carried
-from surefoot.gitops.files import mended, remove_tree
+from surefoot.gitops.files import mended, parents, remove_tree
 from surefoot.gitops.objects import Objects
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.worktree_git import FULL, fill
@@ -23,6 +23,13 @@ def tree_diff(repository: Repository, before: TreeId, after: TreeId, scratch: Pa
     if not (tree_exists(repository, before) and tree_exists(repository, after)):
         return None
     return Objects(repository.git(), scratch, len(before)).diff(before, after)
+
+
+def untracked(repository: Repository, tree: TreeId, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of the paths of which a tree holds nothing, so that they can be carried beside it."""
+    listed = repository.git().run("ls-tree", "-r", "-z", "--name-only", tree).fields
+    held = {place for path in listed for place in (path, *parents(path))}
+    return tuple(path for path in paths if path not in held)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from surefoot.suite.detect import detect
 from surefoot.suite.flaky import Settled, settle
 from surefoot.suite.integrity import suspicious
-from surefoot.suite.layout import languages
+from surefoot.suite.layout import carried, languages
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import SuitePlan
 from surefoot.suite.pytest_suite import PytestSuite
@@ -12,6 +12,7 @@ __all__ = [
     "PytestSuite",
     "Settled",
     "SuitePlan",
+    "carried",
     "detect",
     "is_control_path",
     "is_test_path",

@@ -1,0 +1,171 @@
+"""What follows a run, wired as the commands wire it: `resume`, `accept` and `gc` on a ledger and a real repository."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from surefoot.app import Frozen, Request, Surroundings, open_ledger, resume, start
+from surefoot.cli.common import surroundings
+from surefoot.cli.live import Nobody, Quiet
+from surefoot.codec import encode
+from surefoot.errors import UsageError
+from surefoot.events import RunOpened, RunStopped
+from surefoot.gitops import open_workspace
+from surefoot.handover import accept, collect, reject
+from surefoot.kernel.journal import Journal
+from surefoot.project import Places, Project, open_project
+from surefoot.values import FileEdit, Issue, RunId, RunStatus
+
+RUN = RunId("20261122-101500-abcd")
+
+
+@pytest.fixture
+def around() -> Surroundings:
+    """The real surroundings, with nobody there."""
+    return surroundings(Nobody(), Quiet())
+
+
+@pytest.fixture
+def project(patient: Path, tmp_path: Path) -> Project:
+    """The bundled patient."""
+    return open_project(patient, Places(state=tmp_path / "state", cache=tmp_path / "cache"))
+
+
+def git(project: Project, *args: str) -> str:
+    done = subprocess.run(
+        ["git", *args], cwd=project.root, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def opened(project: Project, around: Surroundings, scripted: str, ends: RunStatus | None) -> None:
+    """The ledger of a run that looks and reports; with an end it has made a commit before."""
+    project.prepare()
+    repository = project.repository
+    request = Request(issue=Issue(source="audit"), mode="report_only", model=scripted)
+    with open_ledger(project, RUN, around) as ledger:
+        journal = Journal(ledger, around.clock)
+        settings = journal.put(encode(Frozen(settings=project.settings, request=request)))
+        journal.record(
+            RunOpened(
+                issue=request.issue,
+                mode="report_only",
+                model=scripted,
+                repo=str(project.root),
+                branch=repository.branch,
+                base=repository.head,
+                base_tree=repository.tree,
+                settings=settings,
+                seed=0,
+                version="0",
+            )
+        )
+        if ends is None:
+            return
+        with open_workspace(repository, RUN, home=project.home) as workspace:
+            workspace.apply([FileEdit(path="new.py", text="")])
+            workspace.commit(workspace.snapshot(), "turn", {})
+        journal.record(RunStopped(status=ends, reason="told", elapsed_s=1.0))
+
+
+def refs(project: Project) -> list[str]:
+    """Refs of runs."""
+    patterns = ("refs/surefoot/", "refs/heads/surefoot/")
+    return git(project, "for-each-ref", "--format=%(refname)", *patterns).split()
+
+
+@pytest.mark.parametrize("status", [RunStatus.COMPLETE, RunStatus.PAUSED, RunStatus.BUDGET])
+def test_gc_keeps_work_that_can_be_taken_or_resumed(
+    project: Project, around: Surroundings, scripted: str, status: RunStatus
+) -> None:
+    """Complete work that nobody has decided on is as much needed as work that goes on."""
+    opened(project, around, scripted, status)
+    before = refs(project)
+    assert collect(project, around) == ("nothing to remove",)
+    assert refs(project) == before != []
+
+
+@pytest.mark.parametrize("decided", ["accepted", "rejected", "blocked"])
+def test_gc_removes_work_that_nobody_needs(
+    project: Project, around: Surroundings, scripted: str, decided: str
+) -> None:
+    """What was accepted is on the branch; what was rejected or came to nothing is wanted by nobody."""
+    blocked = decided == "blocked"
+    opened(project, around, scripted, RunStatus.BLOCKED if blocked else RunStatus.COMPLETE)
+    if decided == "accepted":
+        accept(project, RUN, around)
+    elif decided == "rejected":
+        reject(project, RUN, around, "no")
+    collect(project, around)
+    assert refs(project) == []
+    assert git(project, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_gc_removes_runs_that_never_began(project: Project, around: Surroundings) -> None:
+    """Killed before their first event they hold nothing, and would be what `resume` takes for the last run."""
+    project.prepare()
+    with open_ledger(project, RUN, around):
+        pass
+    with pytest.raises(UsageError, match="`surefoot gc` removes it"):
+        resume(project, RUN, around)
+    assert collect(project, around) == (f"run {RUN}, which never began",)
+    assert project.run_ids() == ()
+
+
+def test_accept_gives_hooks_what_git_ignores(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """A hook that lives in `node_modules`, as tools install it, finds itself and what it calls."""
+    hooks = project.root / "node_modules" / ".hooks"
+    hooks.mkdir(parents=True)
+    (hooks.parent / "lint").write_text("ok\n")
+    (hooks / "pre-commit").write_text("#!/bin/sh\ntest -f node_modules/lint\n")
+    (hooks / "pre-commit").chmod(0o755)
+    (hooks.parent / ".gitignore").write_text("*\n")
+    git(project, "config", "core.hooksPath", "node_modules/.hooks")
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
+    assert (project.root / "new.py").exists()
+
+
+def test_generated_files_that_are_tracked_are_no_hindrance(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Many projects commit the version module that a tool wrote: it is part of the trees, so nothing carries it."""
+    version = project.root / "daybook" / "_version.py"
+    version.write_text('# file generated by a tool, do not edit\nversion = "1"\n')
+    git(project, "add", "--all")
+    git(project, "commit", "--quiet", "--message", "version")
+    now = open_project(project.root, project.places)
+    request = Request(issue=Issue(source="audit"), mode="report_only", model=scripted)
+    assert start(now, request, around).status is RunStatus.REPORTED
+    opened(now, around, scripted, RunStatus.COMPLETE)
+    assert accept(now, RUN, around) == git(project, "rev-parse", "HEAD")
+
+
+def test_a_run_killed_before_its_refs_belongs_to_the_branch_that_it_was_opened_on(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Whatever the user has checked out when it is taken up again."""
+    opened(project, around, scripted, None)
+    git(project, "switch", "--quiet", "--create", "elsewhere")
+    result = resume(open_project(project.root, project.places), RUN, around)
+    assert result.status is RunStatus.REPORTED
+    told = json.loads(git(project, "cat-file", "blob", f"refs/surefoot/{RUN}/run"))
+    assert told["branch"] == "refs/heads/main"
+
+
+def test_a_run_killed_after_its_last_event_is_finished_by_resume(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Report and summary are written and the worktree is given back; a second time there is nothing to resume."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    folder = project.runs / RUN
+    assert resume(project, RUN, around).status is RunStatus.COMPLETE
+    assert json.loads((folder / "summary.json").read_text())["status"] == "complete"
+    assert (folder / "report.md").exists()
+    assert git(project, "worktree", "list", "--porcelain").count("worktree ") == 1
+    with pytest.raises(UsageError, match="ended as complete"):
+        resume(project, RUN, around)
