@@ -19,6 +19,8 @@ from surefoot.values import Diff, FileChange, TreeId
 
 GITLINK: Final = "160000"
 LINK: Final = "120000"
+_DIFFS: Final = 4
+"""Diffs that are remembered; a turn asks for its own and the run's in several places."""
 _LISTINGS: Final = 16
 """Trees whose listing is remembered; a turn asks about its own, the head's and the base's again and again."""
 
@@ -88,6 +90,7 @@ class Objects:
         self._oid_length = oid_length
         self._numbers = itertools.count()
         self._listings: OrderedDict[TreeId, Mapping[str, Entry]] = OrderedDict()
+        self._diffs: OrderedDict[tuple[TreeId, TreeId], Diff] = OrderedDict()
         self.blobs = Blobs(git)
 
     def listing(self, tree: TreeId) -> Mapping[str, Entry]:
@@ -119,6 +122,13 @@ class Objects:
         """As `Workspace.diff`; bytes of the patch that are not UTF-8 are replaced."""
         if before == after:
             return Diff(before=before, after=after, files=(), patch="")
+        if (before, after) not in self._diffs:
+            self._diffs[before, after] = self._diff(before, after)
+            if len(self._diffs) > _DIFFS:
+                self._diffs.popitem(last=False)
+        return self._diffs[before, after]
+
+    def _diff(self, before: TreeId, after: TreeId) -> Diff:
         shape = ("-r", "-z", "--raw", "--numstat", "--patch", "--full-index", "--no-renames")
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
@@ -135,8 +145,10 @@ class Objects:
     def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
         """As `Workspace.overlay`; a path that is a folder stands for all that is in it."""
         wanted = frozenset(paths)
-        old = {p for p in self.listing(tree) if is_within(p, wanted)}
+        old = {p: e for p, e in self.listing(tree).items() if is_within(p, wanted)}
         new = {p: e for p, e in self.listing(source).items() if is_within(p, wanted)}
+        if old == new:
+            return tree
         entries = {**dict.fromkeys(old), **new}
         with self.index() as git:
             git.run("read-tree", tree)

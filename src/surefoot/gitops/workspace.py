@@ -158,8 +158,11 @@ class GitWorkspace:
         Raises:
             GitError: The worktree does not give the tree back.
         """
-        self._fill(tree)
-        self._confirm(tree)
+        self._tidy(tree)
+        if self.snapshot() != tree:
+            self._refill(tree)
+            self._confirm(tree)
+        self._known = tree
 
     def diff(self, before: TreeId, after: TreeId) -> Diff:
         """As `Workspace.diff`; bytes of the patch that are not UTF-8 are replaced."""
@@ -193,6 +196,11 @@ class GitWorkspace:
 
     def _fill(self, tree: TreeId) -> None:
         """Bring the worktree to `tree`, whatever lies in it, and whatever an interrupted git command has left."""
+        self._tidy(tree)
+        self._refill(tree)
+
+    def _tidy(self, tree: TreeId) -> None:
+        """Remove all that is not of `tree`, and have git work here again."""
         admin.unlock(self._worktree)
         listing = self._objects.listing(tree)
         pointer = self.path / ".git"
@@ -201,6 +209,9 @@ class GitWorkspace:
         with mended("put the worktree back"):
             pointer.write_bytes(self._worktree.pointer)
         sweep(self.path, {p: e.mode for p, e in listing.items()}, self._carried.paths)
+        self._carried.settle(self.path)
+
+    def _refill(self, tree: TreeId) -> None:
         read_tree(self._git, tree)
         self._carried.settle(self.path)
         self._known = tree
