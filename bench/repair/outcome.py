@@ -55,12 +55,16 @@ class Outcome:
         return self.attempt.claimed and bool(self.failed_checks)
 
 
+DECIDING: Final = ("decisions", "execute", "gates", "models", "solver", "suite")
+"""Parts of the package that find, judge and choose candidates; the others carry them."""
+
+
 @cache
 def product_hash() -> str:
-    """Of all code of the package as it stands on disk."""
+    """Of the code that decides how a case ends, as it stands on disk."""
     root = Path(surefoot.__file__).parent
     digest = sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(p for part in DECIDING for p in (root / part).rglob("*.py")):
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
