@@ -105,3 +105,14 @@ def test_b7() -> None:
 def test_telling_inputs() -> None:
     """The first inputs on which two behaviours differ."""
     assert telling_inputs(("a", "b", "c"), ("a", "x", "y")) == (1, 2)
+
+
+def test_what_cannot_be_told_apart_is_one_behaviour() -> None:
+    """Where no inputs of our own can be given, the model's smallest idea comes before a smaller one of nobody's."""
+    nobody = passing("nobody", None, edited=True, prior=0.3)
+    small = passing("small", None, samples=1, changed_lines=2)
+    large = passing("large", None, samples=1, changed_lines=5)
+    choice = choose([nobody, large, small], WEIGHTS)
+    assert choice.taken is small
+    assert len(choice.clusters) == 1
+    assert choose([nobody], WEIGHTS).taken is None

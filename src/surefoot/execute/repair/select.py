@@ -13,6 +13,10 @@ from surefoot.execute.repair.probe import RAISED, STUCK, Words
 from surefoot.values import Candidate
 
 
+_UNTOLD: Final[Words] = ("unknown",)
+"""The behaviour of all candidates that could not be run on inputs of our own: nothing tells them apart."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
     """How a candidate's score is put together (SPEC B7), and what selection asks for. All are settings."""
@@ -132,8 +136,20 @@ def _cluster(members: Sequence[Passing], weights: Weights) -> Cluster:
     weight = weights.sample * samples + weights.edit * edit**0.5
     if members[0].examples and all(all(p.examples) for p in members):
         weight += weights.examples
-    ordered = sorted(members, key=lambda p: (p.changed_lines, -p.samples, -p.prior, _name(p)))
+    ordered = sorted(members, key=_rank)
     return Cluster(members=tuple(ordered), weight=weight)
+
+
+def _rank(passing: Passing) -> tuple[bool, int, int, float, str]:
+    """The smallest first; what nothing but the known tests speaks for after what the model thought of."""
+    unlikely = passing.words is None and not passing.samples
+    return (
+        unlikely,
+        passing.changed_lines,
+        -passing.samples,
+        -passing.prior,
+        _name(passing),
+    )
 
 
 def _name(passing: Passing) -> str:
@@ -162,7 +178,7 @@ def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
 
     def words(item: Passing) -> Words:
         if item.words is None:
-            return ("unknown", _name(item))
+            return _UNTOLD
         return tuple(item.words[place] for place in good)
 
     return words
