@@ -12,7 +12,6 @@ from typing import Final
 from surefoot.execute.repair.probe import RAISED, STUCK, Words
 from surefoot.values import Candidate
 
-
 _UNTOLD: Final[Words] = ("unknown",)
 """The behaviour of all candidates that could not be run on inputs of our own: nothing tells them apart."""
 
