@@ -62,6 +62,8 @@ class EditQuestion:
     """The failing check with the values that it saw."""
     lines: tuple[int, int] | None = None
     """First and last masked line within `code`, 1-based (view `masked`)."""
+    values: tuple[str, ...] = ()
+    """How variables of the function changed in the failing check, in order (view `explain`)."""
     other_failure: str = ""
     """Another failing check, which not every question of a bug shows."""
     attempt: str = ""
@@ -201,6 +203,9 @@ def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
 
 def _prompt(question: EditQuestion) -> str:
     parts = [_shown_bug(question)]
+    parts.append(
+        _section("Its variables in the failing check, in order", "\n".join(question.values))
+    )
     parts.append(_section("It also fails", question.other_failure))
     if question.attempt:
         parts.append(_code("This answer was wrong", question.attempt))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from surefoot.decisions.candidate_edit import EditQuestion, EditView, request_of
-from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.localise import Suspect, values_in
 from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
 from surefoot.execute.source import parse, units
 
@@ -112,3 +112,19 @@ def test_the_view_that_explains_is_not_started_for_the_model() -> None:
     assert requests[EditView.EXPLAIN].prefill == ""
     assert requests[EditView.WHOLE].prefill.startswith("```python\ndef f(a, b):")
     assert requests[EditView.EXPLAIN].max_tokens > requests[EditView.WHOLE].max_tokens
+
+
+def test_the_view_that_explains_sees_the_variables() -> None:
+    traced = ["f.py:1 a = 1", "other.py:3 x = 2", "f.py:3 b = 2", "f.py:99 z = 0", "... 3 more ..."]
+    suspect = shown("f", 1.0)
+    seen = replace(suspect, values=values_in(suspect.suspect, traced))
+    asked = questions_of(batch([seen]))
+    for question in asked:
+        told = "in order:\na = 1\nb = 2\n" in prompt(question)
+        assert told is (question.view is EditView.EXPLAIN)
+
+
+def test_of_many_variables_the_first_and_the_last_are_told() -> None:
+    traced = [f"f.py:2 a = {n}" for n in range(50)]
+    told = values_in(shown("f", 1.0).suspect, traced, most=4)
+    assert told == ("a = 0", "a = 1", "...", "a = 48", "a = 49")

@@ -155,6 +155,7 @@ class _Round:
             suspects=suspects,
             failing=failing,
             issue=self._task.unit.issue.text,
+            traced=coverage[0].values if coverage else (),
             seed=self._task.seed + _TURN_SEED * self._task.number,
             max_files=self._max_files,
         )

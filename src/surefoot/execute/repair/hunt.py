@@ -9,7 +9,7 @@ from surefoot.execute.repair.evidence import Evidence, Probing
 from surefoot.execute.repair.failure import told
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.limits import RepairLimits
-from surefoot.execute.repair.localise import Suspect, context_of
+from surefoot.execute.repair.localise import Suspect, context_of, values_in
 from surefoot.execute.repair.select import Choice, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
@@ -36,6 +36,8 @@ class Case:
     """Those of this turn, the likeliest first."""
     failing: tuple[TestResult, ...]
     issue: str
+    traced: tuple[str, ...]
+    """Values on the way through the first failing test."""
     seed: int
     max_files: int
 
@@ -173,6 +175,7 @@ class Hunt:
             code=unit.text,
             context=context,
             documented=self._documented(suspect),
+            values=values_in(suspect, self._case.traced),
         )
 
     def _documented(self, suspect: Suspect) -> bool:

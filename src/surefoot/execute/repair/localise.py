@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from surefoot.execute.source import CodeUnit, Source, docstring_node, unit_nodes, units
 from surefoot.kernel.ports import Coverage
@@ -191,6 +192,26 @@ def imported_paths(test: Source, paths: Iterable[str]) -> tuple[str, ...]:
         for end in (f"{m.replace('.', '/')}.py", f"{m.replace('.', '/')}/__init__.py")
     ]
     return tuple(p for p in paths if any(p == end or p.endswith("/" + end) for end in ends))
+
+
+_ENTRY: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+) (?P<told>.+)", re.DOTALL)
+
+
+def values_in(suspect: Suspect, traced: Sequence[str], most: int = 12) -> tuple[str, ...]:
+    """`name = value` in a suspect's lines, from a trace's `path:line name = value`; the first and the last ones."""
+    unit = suspect.unit
+    if unit is None:
+        return ()
+    found = [m for m in map(_ENTRY.fullmatch, traced) if m is not None]
+    told = [
+        m["told"]
+        for m in found
+        if m["path"] == suspect.path and unit.first_line <= int(m["line"]) <= unit.last_line
+    ]
+    if len(told) <= most:
+        return tuple(told)
+    half = most // 2
+    return (*told[:half], "...", *told[-half:])
 
 
 # --- what is needed to understand a unit ---------------------------------------------------------

@@ -27,6 +27,8 @@ class Shown:
     context: str
     documented: bool
     """Docstring or issue say enough to write the function anew."""
+    values: tuple[str, ...] = ()
+    """How its variables changed in the failing check, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,7 @@ def _question(batch: Batch, number: int) -> EditQuestion:
         view = EditView.WHOLE
     return replace(
         _asked(batch, shown, view),
+        values=shown.values if view is EditView.EXPLAIN else (),
         other_failure=_other_failure(batch, place),
         lines=lines,
         temperature=_temperature(slot, lap, twice=view is not slot.view),
