@@ -1,8 +1,11 @@
 """Whole runs over real git, real tests and the real sandbox, with executors that do what each case is about."""
 
+import itertools
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,7 +13,15 @@ import pytest
 
 from surefoot.decisions.planning import RulePlanner
 from surefoot.errors import UsageError
-from surefoot.events import Event, NoFlyAdded, PhaseChanged, RunOpened, RunResumed, TurnClosed
+from surefoot.events import (
+    Event,
+    NoFlyAdded,
+    PhaseChanged,
+    Recorded,
+    RunOpened,
+    RunResumed,
+    TurnClosed,
+)
 from surefoot.gates import default_gates
 from surefoot.gates.review import Inspector, RuleReviewer, objection
 from surefoot.gitops import GitWorkspace, Repository, open_workspace, reopen_workspace
@@ -24,6 +35,8 @@ from surefoot.kernel.ports import (
     GateInput,
     Notebook,
     Processes,
+    Suite,
+    TrialWorker,
     TurnInput,
     TurnOutput,
     Workspace,
@@ -51,8 +64,12 @@ from surefoot.values import (
     Limits,
     ModelFailure,
     ModelFault,
+    ReportState,
     RunId,
     RunStatus,
+    TestOutcome,
+    TestReport,
+    TestResult,
 )
 
 BUGGY = """def double(x):
@@ -144,6 +161,8 @@ class Bench:
     models: tuple[str, ...] = ("light",)
     overrides: Overrides = field(default_factory=Overrides)
     inspectors: tuple[Inspector, ...] = ()
+    suite: Suite | None = None
+    """In place of real tests."""
     issue: Issue = field(
         default_factory=lambda: Issue(source="text", text="`double` and `triple` are wrong")
     )
@@ -155,6 +174,10 @@ class Bench:
 
     def run(self, *works: Work) -> RunStatus:
         """Open a run and drive it to its stop."""
+        return self.start(Doing(list(works)))
+
+    def start(self, executor: Executor) -> RunStatus:
+        """The same with any executor."""
         self.journal = Journal(self.ledger, FakeClock())
         self.journal.record(
             RunOpened(
@@ -171,12 +194,26 @@ class Bench:
             )
         )
         with open_workspace(self.repository, RunId("r1"), home=self.tmp / "home") as workspace:
-            return Run(self.ports(workspace, Doing(list(works)))).run()
+            return Run(self.ports(workspace, executor)).run()
+
+    def resume(self, executor: Executor) -> RunStatus:
+        """Take the run up from what the ledger holds."""
+        self.journal = Journal(self.ledger, FakeClock())
+        opened = self.journal.state.opened
+        assert opened is not None
+        self.journal.record(RunResumed(interrupted_turn=None))
+        with reopen_workspace(
+            self.repository,
+            RunId("r1"),
+            home=self.tmp / "home",
+            head=self.journal.state.head_commit or opened.base,
+        ) as workspace:
+            return Run(self.ports(workspace, executor)).run()
 
     def ports(self, workspace: GitWorkspace, executor: Executor) -> RunPorts:
         """Real parts around one executor."""
         plan = detect(self.repository.root, python=sys.executable, command=None, environ={})
-        suite = PytestSuite(
+        suite = self.suite or PytestSuite(
             plan,
             self.processes,
             original=self.repository.root,
@@ -233,9 +270,16 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(fresh: Callable[[], Bench]) -> Bench:
     """A repository with two bugs, and a sandbox."""
-    repo = tmp_path / "repo"
+    return fresh()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Callable[[], Bench]:
+    """Makes such benches; they share the sandbox."""
+    repo, scratch = tmp_path / "template", tmp_path / "scratch"
+    scratch.mkdir()
     (repo / "tests").mkdir(parents=True)
     (repo / "calc.py").write_text(BUGGY)
     (repo / "tests" / "test_calc.py").write_text(TESTS)
@@ -243,9 +287,14 @@ def bench(tmp_path: Path) -> Bench:
     who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
     for args in (("init", "-b", "main"), ("add", "."), ("commit", "-m", "first")):
         subprocess.run(["git", *who, *args], cwd=repo, check=True, capture_output=True)
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    return Bench(Repository.discover(repo), open_processes(scratch=scratch), tmp_path)
+    processes, numbers = open_processes(scratch=scratch), itertools.count()
+
+    def make() -> Bench:
+        place = tmp_path / str(next(numbers))
+        shutil.copytree(repo, place / "repo")
+        return Bench(Repository.discover(place / "repo"), processes, place)
+
+    return make
 
 
 def test_an_honest_fix_is_complete(bench: Bench) -> None:
@@ -360,11 +409,7 @@ def test_a_run_killed_before_its_last_word_only_says_it(bench: Bench) -> None:
     assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE
     told = bench.reason
     bench.ledger._records.pop()
-    bench.journal = Journal(bench.ledger, FakeClock())
-    bench.journal.record(RunResumed(interrupted_turn=None))
-    with reopen_workspace(bench.repository, RunId("r1"), home=bench.tmp / "home") as workspace:
-        again = Run(bench.ports(workspace, Doing([raises(AssertionError())])))
-        assert again.run() is RunStatus.COMPLETE
+    assert bench.resume(Doing([raises(AssertionError())])) is RunStatus.COMPLETE
     assert bench.reason == told
     assert len(bench.turns) == 1
 
@@ -419,3 +464,117 @@ def test_a_veto_sends_the_work_back_and_then_blocks(bench: Bench) -> None:
         e for e in bench.of(PhaseChanged) if isinstance(e, PhaseChanged) and e.after == "solving"
     ]
     assert any(e.trigger == "review-vetoed" for e in vetoes)
+
+
+@dataclass(frozen=True)
+class Mortal:
+    """Sees events, and dies after some number of them."""
+
+    left: Iterator[int]
+
+    def seen(self, recorded: Recorded) -> None:
+        """Count one."""
+        if next(self.left, None) == 0:
+            raise DiedError
+
+
+class DiedError(BaseException):
+    """The process is no more."""
+
+
+@dataclass(frozen=True)
+class ByTurn:
+    """An executor that does the same in the same turn, whoever asks."""
+
+    works: Sequence[Work]
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """Do what this turn does."""
+        edits, output = self.works[min(task.number, len(self.works)) - 1](task)
+        workspace.apply(edits)
+        return output
+
+
+class Reckoned:
+    """A suite that looks what the functions give, without a process."""
+
+    command = ("pytest",)
+
+    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+        """All of them, or those that are named."""
+        names: dict[str, Callable[[int], int]] = {}
+        exec((root / "calc.py").read_text(), names)
+        wanted = {"double": 4, "triple": 6, "half": 1}
+        results = [
+            TestResult(
+                test_id=f"tests/test_calc.py::test_{name}",
+                outcome=TestOutcome.PASSED if names[name](2) == value else TestOutcome.FAILED,
+                message=f"double triple {name}",
+            )
+            for name, value in wanted.items()
+        ]
+        kept = tuple(r for r in results if tests is None or r.test_id in tests)
+        return TestReport(
+            command=self.command, state=ReportState.COMPLETE, exit_code=0, results=kept
+        )
+
+    def is_test_path(self, path: str) -> bool:
+        """As the real one."""
+        return path.startswith("tests/")
+
+    def is_control_path(self, path: str) -> bool:
+        """None."""
+        return False
+
+    def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
+        """Nobody asks."""
+        raise NotImplementedError
+
+
+IDLE = TurnOutput(transcript="", claim="none")
+REFUSED = TurnOutput(transcript="I'm sorry, I can't assist with that.", claim="none")
+ENDINGS: Mapping[str, Sequence[Work]] = {
+    "complete": (writes("calc.py", HALF_FIXED), writes("calc.py", FIXED)),
+    "idle": (says(IDLE),),
+    "broken": (writes("calc.py", FIXED.replace("x / 2", "x")),),
+    "refused": (says(REFUSED), writes("calc.py", FIXED)),
+    "vetoed": (writes("calc.py", FIXED),),
+}
+
+
+def ends(bench: Bench) -> tuple[object, ...]:
+    """What must not depend on having died."""
+    turns = [(t.ended_as, t.tree, t.classification, t.reason) for t in bench.turns]
+    return (bench.journal.state.status, bench.reason, *turns)
+
+
+@pytest.mark.parametrize(
+    "name", [n if n == "idle" else pytest.param(n, marks=pytest.mark.soak) for n in ENDINGS]
+)
+def test_a_run_that_dies_after_any_event_comes_to_the_same_end(
+    fresh: Callable[[], Bench], name: str
+) -> None:
+    """Whatever was the last thing that it could record."""
+
+    def prepared() -> Bench:
+        bench = fresh()
+        bench.suite = Reckoned()
+        bench.models = ("light", "heavy")
+        if name == "vetoed":
+            bench.inspectors = (lambda _seen: [objection("odd", "calc.py", "this smells")],)
+        return bench
+
+    unbroken, executor = prepared(), ByTurn(ENDINGS[name])
+    unbroken.start(executor)
+    wrong = {}
+    for number, recorded in enumerate(unbroken.ledger.events()):
+        bench = prepared()
+        bench.ledger = MemoryLedger(progress=Mortal(iter(range(number, -1, -1))))
+        with pytest.raises(DiedError):
+            bench.start(executor)
+        bench.resume(executor)
+        if ends(bench) != ends(unbroken):
+            wrong[f"{number} {recorded.event.kind}"] = ends(bench)
+    assert wrong == {}, ends(unbroken)

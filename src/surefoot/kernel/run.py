@@ -166,6 +166,8 @@ class Run:
         return Trigger.PLANNED, f"{len(units)} units"
 
     def _solve(self) -> Step:
+        if self.state.closed is not None:  # killed before what follows from the turn was recorded
+            return self._after(self.state.closed)
         unit = next((u for u in self.state.units.values() if u.ended == "open"), None)
         if unit is None:
             return self._all_ended()
@@ -178,8 +180,7 @@ class Run:
         asker = self._asker(unit.unit.unit_id)
         if asker is None:
             return Trigger.BLOCKER, "every model refused this unit; there is no higher tier"
-        closed = Turn(self._t, unit, asker, resolution).run()
-        return self._after(closed, asker)
+        return self._after(Turn(self._t, unit, asker, resolution).run())
 
     def _review(self) -> Step:
         proofs = self._proofs()
@@ -237,13 +238,13 @@ class Run:
             return Trigger.BLOCKER, reason
         return Trigger.UNITS_DONE, "every unit has ended"
 
-    def _after(self, closed: TurnClosed, asker: Asker) -> Step:
+    def _after(self, closed: TurnClosed) -> Step:
         """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
         unit = self.state.units[closed.unit_id]
         if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
             return self._ask_person(closed.reason)
         if closed.classification is Classification.EXECUTOR_REFUSED:
-            return self._escalate(unit, asker, closed.reason)
+            return self._escalate(unit, closed.reason)
         if closed.classification is Classification.BLOCKER_SOLVER_UNREACHABLE:
             return Trigger.PAUSE, closed.reason
         if unit.ended == "blocked":
@@ -259,7 +260,9 @@ class Run:
         attempts = REPROCESSING[final[0]].extra_attempts + 1
         return Trigger.BLOCKER, f"{closed.reason} (after {attempts} attempts)"
 
-    def _escalate(self, unit: UnitState, asker: Asker, reason: str) -> Step:
+    def _escalate(self, unit: UnitState, reason: str) -> Step:
+        asker = self._asker(unit.unit.unit_id)
+        assert asker is not None  # noqa: S101  # it is the one that has just refused
         self._journal.record(
             NoFlyAdded(
                 unit_id=unit.unit.unit_id,

@@ -113,6 +113,8 @@ class RunState:
     round: int = 1
     units: Mapping[UnitId, UnitState] = field(default_factory=dict)
     turn: OpenTurn | None = None
+    closed: TurnClosed | None = None
+    """The last turn, until a step that follows from it is recorded."""
     turns_closed: int = 0
     head_tree: TreeId | None = None
     head_commit: CommitId | None = None
@@ -212,7 +214,13 @@ def _(event: PhaseChanged, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     again = event.before == Phase.DELTA_CRITIQUE and event.after == Phase.AUDITING
     sent_back = event.before in _JUDGES and event.after == Phase.SOLVING
-    after = replace(state, phase=Phase(event.after), round=state.round + again, reason=event.reason)
+    after = replace(
+        state,
+        phase=Phase(event.after),
+        round=state.round + again,
+        reason=event.reason,
+        closed=None,
+    )
     return _undone(after, event.reason) if sent_back or again else after
 
 
@@ -301,7 +309,8 @@ def _(event: NoFlyAdded, state: RunState, recorded: Recorded) -> RunState:
     units = dict(state.units)
     if before is not None:
         units[event.unit_id] = replace(before, escalations=before.escalations + 1)
-    return replace(state, no_fly=state.no_fly | {(event.unit_id, event.model)}, units=units)
+    no_fly = state.no_fly | {(event.unit_id, event.model)}
+    return replace(state, no_fly=no_fly, units=units, closed=None)
 
 
 @_apply.register
@@ -332,6 +341,7 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         state,
         units={**state.units, event.unit_id: unit},
         turn=None,
+        closed=event,
         turns_closed=state.turns_closed + 1,
         head_tree=event.tree,
         head_commit=event.commit or state.head_commit,
