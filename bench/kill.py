@@ -3,7 +3,7 @@
     python -m bench.kill --count 200 --seed 1
 
 Each case starts `surefoot solve` on a fresh copy of a patient with a scripted model, sends SIGKILL to the process at a
-random moment of its life, perhaps kills the first resume too, and then resumes to the end. It must reach the outcome
+random moment of its life, perhaps kills the first resumes too, and then resumes to the end. It must reach the outcome
 and the tree ids of the unbroken run, `surefoot verify` must pass, and the user's checkout must be as it was, byte for
 byte, after every kill. A case that differs is printed with its seed; the exit status is 1 when there is one.
 """
@@ -18,20 +18,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from surefoot.events import RunStopped, TurnClosed
 from surefoot.gitops import Repository, manifest
+from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
 from surefoot.patients import materialise
 
+SCRIPT = Path(__file__).parent / "kill_script.json"
 _UNBROKEN_LIMIT_S = 300
 _RESUMES = 8
 _KILL_AGAIN = 0.3
+_LIGHT = frozenset({"xdist", "xdist.looponfail", "pytest_cov"})
+"""Plugins that load quickly, and that a run of Surefoot turns off by options which they must be there to know."""
+_PLACES = ("before the run was opened", "outside of turns", "within a turn")
+_SETTINGS = """
+[repair]
+max_candidates = 12
+max_samples = 8
+
+[audit]
+tools = ["ruff"]
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +59,23 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What every killed run is held against."""
+
+    script: Path
+    expected: Ending
+    life_s: float
+    """How long a run takes that nobody kills."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One killed run."""
 
     number: int
-    kills: int
     resumes: int
-    opened: bool
-    """Whether the run had begun when it was first killed."""
+    moments: tuple[str, ...]
+    """Where each kill met the run."""
     fault: str
     """What differed; empty when nothing did."""
 
@@ -64,74 +87,98 @@ def main() -> None:
     )
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--script", type=Path, default=Path(__file__).parent / "kill_script.json")
+    parser.add_argument("--script", type=Path, default=SCRIPT)
+    parser.add_argument("--jobs", type=int, default=2, help="cases at once")
     args = parser.parse_args()
-    cases = campaign(count=args.count, seed=args.seed, script=args.script)
-    for case in cases:
+    cases = []
+    for case in campaign(count=args.count, seed=args.seed, script=args.script, jobs=args.jobs):
+        cases.append(case)
         if case.fault:
-            sys.stdout.write(f"case {case.number} (seed {args.seed}): {case.fault}\n")
-    sys.stdout.write(table(cases) + "\n")
+            print(f"case {case.number} (seed {args.seed}): {case.fault}", flush=True)
+    print(table(cases))
     sys.exit(any(case.fault for case in cases))
 
 
-def table(cases: list[Case]) -> str:
+def table(cases: Sequence[Case]) -> str:
     """The figures of a campaign."""
-    counts = Counter(bool(c.fault) for c in cases)
+    faults = sum(bool(c.fault) for c in cases)
+    moments = [moment for c in cases for moment in c.moments]
     rows = {
         "runs killed": len(cases),
-        "kills in all": sum(c.kills for c in cases),
-        "killed before the run was opened": sum(not c.opened for c in cases),
+        "kills in all": len(moments),
+        **{f"of them {place}": moments.count(place) for place in _PLACES},
         "resumes": sum(c.resumes for c in cases),
-        "same outcome, trees and files; verified; checkout untouched": counts[False],
-        "anything lost or different": counts[True],
+        "same outcome, trees and files; verified; checkout untouched": len(cases) - faults,
+        "anything lost or different": faults,
     }
     return "\n".join(f"{value:6}  {name}" for name, value in rows.items())
 
 
-def campaign(*, count: int, seed: int, script: Path) -> list[Case]:
-    """Kill `count` runs; the same seed draws the same moments."""
-    draw = random.Random(seed)
+def campaign(*, count: int, seed: int, script: Path, jobs: int = 2) -> Iterator[Case]:
+    """Kill `count` runs; the same seed draws the same moments, as shares of an unbroken run's life."""
     with tempfile.TemporaryDirectory(prefix="surefoot-kill-") as folder:
         home = Path(folder)
-        with patient(home / "unbroken") as (repo, env):
-            began = time.monotonic()
-            finished = surefoot(repo, env, *solve(script))
-            life = time.monotonic() - began
-            if finished.returncode != 0:
-                raise SystemExit(f"the unbroken run failed: {finished.stderr[-2000:]}")
-            expected = ending(repo)
-        return [one(home, number, script, draw, life, expected) for number in range(count)]
+        with ThreadPoolExecutor(jobs) as pool:
+            whole = list(pool.map(lambda n: unbroken(home / f"unbroken-{n}", script), range(jobs)))
+            endings = {expected for expected, _ in whole}
+            if len(endings) != 1:
+                raise SystemExit(f"unbroken runs differ: {endings}")
+            goal = Goal(script=script, expected=whole[0][0], life_s=max(life for _, life in whole))
+            draws = (random.Random(f"{seed}/{number}") for number in range(count))
+            yield from pool.map(lambda pair: one(home, goal, *pair), enumerate(draws, 1))
 
 
-def one(
-    home: Path, number: int, script: Path, draw: random.Random, life: float, expected: Ending
+def unbroken(folder: Path, script: Path) -> tuple[Ending, float]:
+    """How a run ends that nobody kills, and how many seconds it takes."""
+    with patient(folder) as (repo, env):
+        began = time.monotonic()
+        finished = surefoot(repo, env, *solve(script))
+        life = time.monotonic() - began
+        if finished.returncode != 0:
+            raise SystemExit(f"the unbroken run failed: {finished.stderr or finished.stdout}")
+        return ending(repo), life
+
+
+def one(home: Path, goal: Goal, number: int, draw: random.Random) -> Case:
+    """One case; a run that ended before its moment came was not killed, and another one is."""
+    while True:
+        moments = [draw.uniform(0, goal.life_s)]
+        while draw.random() < _KILL_AGAIN:
+            moments.append(draw.uniform(0, goal.life_s))
+        with patient(home / f"case-{number}") as (repo, env):
+            case = kill_and_resume(repo, env, goal, number, moments)
+        if case.moments:
+            return case
+
+
+def kill_and_resume(
+    repo: Path, env: Mapping[str, str], goal: Goal, number: int, moments: Sequence[float]
 ) -> Case:
-    """One case."""
-    moments = [draw.uniform(0, life)]
-    while draw.random() < _KILL_AGAIN:
-        moments.append(draw.uniform(0, life))
-    with patient(home / f"case-{number}") as (repo, env):
-        before = checkout(repo)
-        opened, resumes, kills, fault = False, 0, 0, ""
-        for index, moment in enumerate(moments):
-            command = ("resume", "--json") if has_run(repo) else solve(script)
-            kills += killed(repo, env, moment, *command)
-            opened = opened or (index == 0 and has_run(repo))
-            fault = fault or difference(before, checkout(repo))
-        while not fault and resumes < _RESUMES and not is_over(repo):
-            command = ("resume", "--json") if has_run(repo) else solve(script)
-            finished = surefoot(repo, env, *command)
-            resumes += 1
-            if finished.returncode not in (0, 10, 12, 13):
-                fault = f"{command[0]} ended with {finished.returncode}: {finished.stderr[-500:]}"
-        fault = fault or difference(before, checkout(repo)) or compare(repo, env, expected)
-    return Case(number=number, kills=kills, resumes=resumes, opened=opened, fault=fault)
+    """Kill a run at each of the moments, then let it come to its end and compare."""
+    before = checkout(repo)
+    places: list[str] = []
+    resumes, fault = 0, ""
+    for moment in moments:
+        if is_over(repo):
+            break
+        if killed(repo, env, moment, *onward(repo, goal.script)):
+            places.append(place(repo))
+        fault = fault or difference(before, checkout(repo))
+    while not fault and resumes < _RESUMES and not is_over(repo):
+        command = onward(repo, goal.script)
+        finished = surefoot(repo, env, *command)
+        resumes += command[0] == "resume"
+        if finished.returncode not in (0, 10, 12, 13):
+            fault = f"{command[0]} ended with {finished.returncode}: {finished.stderr[-500:]}"
+    fault = fault or difference(before, checkout(repo)) or compare(repo, env, goal.expected)
+    return Case(number=number, moments=tuple(places), resumes=resumes, fault=fault)
 
 
 @contextmanager
 def patient(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
-    """A fresh copy of the bundled patient with dirty and untracked files, and a home of its own."""
+    """A fresh copy of the bundled patient, with dirty and untracked files, and a home of its own."""
     repo = materialise("daybook", folder / "repo")
+    prepare(repo)
     (repo / "notes of mine.txt").write_text("untracked\n")
     readme = next(repo.glob("README*"))
     readme.write_text(readme.read_text() + "\nnot committed yet\n")
@@ -142,6 +189,23 @@ def patient(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def prepare(repo: Path) -> None:
+    """Commit a second thing to mend, so that a run has two commits, and settings that make it short.
+
+    The repair and the audit are narrowed, and pytest loads none of the plugins that happen to be installed here: a
+    process of the patient's tests would spend most of its time on them.
+    """
+    (repo / "surefoot.toml").write_text(_SETTINGS)
+    clock = repo / "daybook" / "clock.py"
+    clock.write_text(clock.read_text().replace('"""\n', '"""\n\nimport json\n', 1))
+    plugins = {entry.name for entry in entry_points(group="pytest11")} - _LIGHT
+    without = [word for name in sorted(plugins) for word in ("-p", f"no:{name}")]
+    with (repo / "pyproject.toml").open("a") as file:
+        file.write(f"addopts = {json.dumps(without)}\n")
+    for command in (("add", "--all"), ("commit", "--quiet", "--message", "daybook 0.4.2")):
+        subprocess.run(["git", *command], cwd=repo, check=True, capture_output=True)
+
+
 def checkout(repo: Path) -> Mapping[str, str]:
     """The user's checkout, byte for byte."""
     return manifest(Repository.discover(repo), home=repo.parent / "home")
@@ -149,7 +213,14 @@ def checkout(repo: Path) -> Mapping[str, str]:
 
 def solve(script: Path) -> tuple[str, ...]:
     """The command whose runs are killed."""
-    return ("solve", "ISSUE.md", "--json", "--model", f"scripted:{script.resolve()}")
+    return (
+        "solve",
+        "--mode",
+        "auto_solve_full",
+        "--json",
+        "--model",
+        f"scripted:{script.resolve()}",
+    )
 
 
 def surefoot(repo: Path, env: Mapping[str, str], *args: str) -> subprocess.CompletedProcess[str]:
@@ -165,8 +236,8 @@ def surefoot(repo: Path, env: Mapping[str, str], *args: str) -> subprocess.Compl
     )
 
 
-def killed(repo: Path, env: Mapping[str, str], moment: float, *args: str) -> int:
-    """Start a command and SIGKILL it after `moment` seconds; 0 when it had ended before."""
+def killed(repo: Path, env: Mapping[str, str], moment: float, *args: str) -> bool:
+    """Start a command and SIGKILL it after `moment` seconds; False when it had ended before."""
     process = subprocess.Popen(
         [sys.executable, "-m", "surefoot", *args],
         cwd=repo,
@@ -179,8 +250,16 @@ def killed(repo: Path, env: Mapping[str, str], moment: float, *args: str) -> int
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGKILL)
         process.wait()
-        return 1
-    return 0
+        return True
+    return False
+
+
+def place(repo: Path) -> str:
+    """Where a kill has met the last run."""
+    found = ledgers(repo)
+    if not found:
+        return _PLACES[0]
+    return _PLACES[2 if fold(read_events(found[-1])).turn else 1]
 
 
 def ledgers(repo: Path) -> list[Path]:
@@ -189,18 +268,15 @@ def ledgers(repo: Path) -> list[Path]:
     return [path for path in found if next(iter(read_events(path)), None) is not None]
 
 
-def has_run(repo: Path) -> bool:
-    """Whether a run was opened that can be resumed."""
-    return bool(ledgers(repo)) and not is_over(repo)
+def onward(repo: Path, script: Path) -> tuple[str, ...]:
+    """What a person types after a kill: nothing was begun yet, or there is a run to go on with."""
+    return ("resume", "--json") if ledgers(repo) else solve(script)
 
 
 def is_over(repo: Path) -> bool:
-    """Whether the last run has ended."""
+    """Whether the last run has ended and told how."""
     found = ledgers(repo)
-    if not found:
-        return False
-    last = tuple(read_events(found[-1]))[-1].event
-    return isinstance(last, RunStopped)
+    return bool(found) and (found[-1].parent / "summary.json").exists()
 
 
 def ending(repo: Path) -> Ending:
