@@ -39,7 +39,9 @@ def test_docstring_examples(text: str, call: str, expected: str) -> None:
     assert pairs(from_docstring(text, "f")) == [(call, expected)]
 
 
-@pytest.mark.parametrize()
+@pytest.mark.parametrize(
+    "text", ["f(x) -> 3", "g(1) -> 2", "my_f(1) -> 2", "f(1", "f(1) is nice", "f(1, y=z) -> 3"]
+)
 def test_no_example(text: str) -> None:
     """Variables, other functions and open brackets make no example with a value."""
     assert [e for e in from_docstring(text, "f") if e.expected is not None] == []
