@@ -243,6 +243,9 @@ def resume(
         opened, status = journal.state.opened, journal.state.status
         if opened is None:
             raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
+        ending = read_story_of(project, run_id).ending
+        if ending:
+            raise UsageError(f"run {run_id} was {ending}; start a new one")
         if status is not None and status not in RESUMABLE:
             if not (project.runs / run_id / _SUMMARY).exists():  # killed after its last event
                 return _finish(project, run_id, journal)

@@ -169,3 +169,14 @@ def test_a_run_killed_after_its_last_event_is_finished_by_resume(
     assert git(project, "worktree", "list", "--porcelain").count("worktree ") == 1
     with pytest.raises(UsageError, match="ended as complete"):
         resume(project, RUN, around)
+
+
+def test_a_rejected_run_is_not_taken_up_again(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Its commits are gone, and nobody wants them back."""
+    opened(project, around, scripted, RunStatus.PAUSED)
+    reject(project, RUN, around, "no")
+    with pytest.raises(UsageError, match="was rejected: no; start a new one"):
+        resume(project, RUN, around)
+    assert refs(project) == []
