@@ -138,6 +138,8 @@ class Evidence:
         self._files = files
         self._witnesses = witnesses
         self._passing: dict[str, Passing] = {}
+        self.suspects: set[str] = set()
+        """Keys of the suspects in which a passing candidate changes something."""
         names = frozenset(t.rpartition("::")[2].partition("[")[0] for t in witnesses.failing)
         self._literals = told_literals(list(files.tests.values()), names)
 
@@ -149,6 +151,7 @@ class Evidence:
     def add(self, tried: Tried, suspect: Suspect, *, sampled: bool) -> None:
         """Take in a candidate that passes, or that passed before and was thought of again."""
         key = mark(tried.candidate)
+        self.suspects.add(suspect.key)
         known = self._passing.get(key)
         if known is None:
             known = self._new(tried.candidate, suspect)

@@ -49,11 +49,18 @@ class _ModelState:
     asked: int = 0
     second_tries: int = 0
     """Those of the asked that said how an attempt failed."""
+    votes: int = 0
+    """Those that were asked when something passed already."""
     attempts: list[tuple[float, Attempt]] = field(default_factory=list)
     """Failed ones that were not told it yet, each with how near it came."""
     failure: ModelFailure | None = None
     exhausted: bool = False
     unusable: int = 0
+
+    @property
+    def plain(self) -> int:
+        """Those that followed the first schedule."""
+        return self.asked - self.second_tries - self.votes
 
 
 class Hunt:
@@ -195,16 +202,17 @@ class Hunt:
 
     def _ask(self, size: int) -> None:
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])
+        voted = [s for s in self._shown if s.suspect.key in self._evidence.suspects]
         questions = questions_of(
             Batch(
-                shown=self._shown,
+                shown=voted or self._shown,
                 failures=self._failures,
                 issue=self._case.issue,
                 attempts=[a for _, a in attempts],
-                first=self._model.asked - self._model.second_tries,
+                first=self._model.votes if voted else self._model.plain,
                 size=size,
                 seed=self._case.seed,
-                votes=bool(self._evidence.passing),
+                votes=bool(voted),
                 count_tokens=self._tokens,
             )
         )
@@ -212,6 +220,7 @@ class Hunt:
         self._model.asked += len(questions)
         told_of = {q.attempt for q in questions if q.attempt}
         self._model.second_tries += len(told_of)
+        self._model.votes += len(questions) if voted else 0
         self._model.attempts = [a for a in attempts if a[1].code not in told_of]
         self._model.exhausted = answered.exhausted
         self._model.failure = answered.failure

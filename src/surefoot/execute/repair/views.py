@@ -62,10 +62,12 @@ _SCHEDULE: Final = (
 )
 """For one suspect; repeated with rising temperature until the samples of a turn are used."""
 _VOTES: Final = (
-    Slot(view=EditView.REWRITE, temperature=0.7),
-    Slot(view=EditView.WHOLE, temperature=0.7),
-    Slot(view=EditView.REWRITE, temperature=0.9),
-    Slot(view=EditView.EXPLAIN, temperature=0.6),
+    Slot(view=EditView.WHOLE, temperature=0.0),
+    Slot(view=EditView.REWRITE, temperature=0.0),
+    Slot(view=EditView.EXPLAIN, temperature=0.4),
+    Slot(view=EditView.REWRITE, temperature=0.6),
+    Slot(view=EditView.WHOLE, temperature=0.6),
+    Slot(view=EditView.REWRITE, temperature=0.8),
 )
 """Asked for when something passes already and more independent ideas are wanted."""
 _WARMER: Final = 0.15
