@@ -46,6 +46,7 @@ from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, Mode
 NAME: Final = "embedded"
 CONTEXT_TOKENS: Final = 4096
 SLOTS: Final = 4
+_THREADS_AN_ANSWER: Final = 2
 # A shorter head costs less to evaluate again than its copies cost in calls.
 _SHARED_TOKENS: Final = 48
 _REMEMBERED_PROMPTS: Final = 512
@@ -92,10 +93,11 @@ class EmbeddedModel:
             raise ModelUnavailableError(
                 f"the model file {str(weights)!r} is missing; fetch it with `surefoot models pull`"
             )
+        self._threads = threads or usable_cores()
         settings = HostSettings(
             weights=weights.resolve(),
             slots=slots,
-            threads=threads or usable_cores(),
+            threads=self._threads,
             context_tokens=context_tokens,
             speculate=speculate,
             idle_s=idle_s,
@@ -119,8 +121,8 @@ class EmbeddedModel:
 
     @property
     def parallel(self) -> int:
-        """As the port says."""
-        return self._slots
+        """As the port says: two cores take as long for four answers together as for four in turn."""
+        return min(self._slots, max(1, self._threads // _THREADS_AN_ANSWER))
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Exact, with the chat template. Where the host cannot be asked, an upper estimate; `complete` then says why."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import ModelUnavailableError
-from surefoot.models.embedded import EmbeddedModel
+from surefoot.models.embedded import SLOTS, EmbeddedModel
 from surefoot.testing.tiny_gguf import write_tiny_gguf
 from surefoot.values import (
     Message,
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 CLIENT = """
 import sys
 from pathlib import Path
-from surefoot.models.embedded import EmbeddedModel
+from surefoot.models.embedded import SLOTS, EmbeddedModel
 from surefoot.values import Message, ModelRequest
 weights, cache, most = sys.argv[1:]
 model = EmbeddedModel(Path(weights), Path(cache), context_tokens=1024, threads=1)
@@ -178,7 +178,7 @@ def test_a_host_that_dies_in_the_middle_of_a_call_is_replaced(opened: Open) -> N
     caller.start()
     talk = model._talk
     assert talk is not None
-    while len(talk._idle_slots()) == model.parallel:
+    while len(talk._idle_slots()) == SLOTS:
         assert caller.is_alive()
     os.kill(host, signal.SIGKILL)
     caller.join(60)

@@ -32,6 +32,7 @@ def batch(suspects: Sequence[Shown], **changes: object) -> Batch:
         attempts=(),
         first=0,
         size=12,
+        second_tries=2,
         seed=7,
         votes=False,
         count_tokens=len,

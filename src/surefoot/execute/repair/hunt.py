@@ -21,7 +21,6 @@ LARGE_CONTEXT = 30_000
 """Tokens from which on a model is shown whole files and asked less often."""
 _LARGE_SHARE = 4
 _LARGE_SAMPLES = 8
-_SMALL_BATCH = 4
 _SPEC_CHARACTERS = 60
 _FEW = 3
 """Failing calls in one prompt."""
@@ -61,6 +60,12 @@ class _ModelState:
     def plain(self) -> int:
         """Those that followed the first schedule."""
         return self.asked - self.second_tries - self.votes
+
+    def second_tries_of(self, size: int, suspects: int) -> int:
+        """How many of the next questions may be second tries: half of all, once every suspect was asked about."""
+        if self.plain < suspects:
+            return 0
+        return min(size, max(0, (self.plain + size) // 2 - self.second_tries))
 
 
 class Hunt:
@@ -198,7 +203,7 @@ class Hunt:
         return self._asker.count_tokens((Message(role="user", content=text),))
 
     def _batch_size(self) -> int:
-        return max(self._asker.parallel, _SMALL_BATCH)
+        return max(1, self._asker.parallel)
 
     def _ask(self, size: int) -> None:
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])
@@ -211,6 +216,7 @@ class Hunt:
                 attempts=[a for _, a in attempts],
                 first=self._model.votes if voted else self._model.plain,
                 size=size,
+                second_tries=self._model.second_tries_of(size, len(self._shown)),
                 seed=self._case.seed,
                 votes=bool(voted),
                 count_tokens=self._tokens,

@@ -92,6 +92,8 @@ class Batch:
     first: int
     """Number of questions asked before in this turn, those about attempts left out."""
     size: int
+    second_tries: int
+    """At most so many of the batch's questions say how an attempt failed."""
     seed: int
     votes: bool
     """Something passes already."""
@@ -99,8 +101,8 @@ class Batch:
 
 
 def questions_of(batch: Batch) -> tuple[EditQuestion, ...]:
-    """The questions of a batch: half of them at most say how an attempt failed, the others follow the schedule."""
-    told = [] if batch.votes else batch.attempts[: batch.size // 2]
+    """The questions of a batch: some say how an attempt failed, the others follow the schedule."""
+    told = [] if batch.votes else batch.attempts[: batch.second_tries]
     return (
         *(_second_try(batch, attempt) for attempt in told),
         *(_question(batch, batch.first + n) for n in range(batch.size - len(told))),
