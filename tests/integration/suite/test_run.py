@@ -1,5 +1,6 @@
 """A test run in a fresh process becomes a typed report that says neither more nor less than what happened."""
 
+import sys
 import venv
 from dataclasses import replace
 from pathlib import Path
@@ -270,3 +271,14 @@ def test_flaky_tests_are_told_from_failing_ones(write: Write, open_suite: Open) 
     assert settled.flaky == ("test_f.py::test_flaky",)
     assert settled.failing == ("test_f.py::test_broken",)
     assert len(settled.reruns) == 2
+
+
+def test_a_project_may_turn_plugins_off(calc: Path, plan: SuitePlan, open_suite: Open) -> None:
+    """Options of a plugin that is installed and turned off would be unknown to pytest."""
+    (calc / "pytest.ini").write_text("[pytest]\naddopts = -p no:xdist\n")
+    ours = replace(
+        plan, python=Path(sys.executable), reads=(Path(sys.prefix), Path(sys.base_prefix))
+    )
+    report = open_suite(calc, used=ours).run(calc)
+    assert (report.state, report.reason) == (ReportState.COMPLETE, "")
+    assert report.collected == tuple(sorted(ALL))

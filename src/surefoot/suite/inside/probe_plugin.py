@@ -22,6 +22,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -88,18 +89,33 @@ def load_pytest() -> bool:
 
 
 def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> list[str]:
-    """The command line for pytest: one process, no cache, nothing re-run, nothing stopped early."""
+    """The command line for pytest: one process, no cache, nothing re-run, nothing stopped early.
+
+    The options of a plugin that the project's settings turn off would be unknown to pytest.
+    """
     arguments = ["--rootdir", root, "-p", "no:cacheprovider", "-p", "no:randomly", "--color=no"]
     arguments += ["--maxfail=0", "--continue-on-collection-errors"]
-    for module, option in (
-        ("xdist", "-n0"),
-        ("pytest_cov", "--no-cov"),
-        ("pytest_rerunfailures", "--reruns=0"),
-        ("pytest_benchmark", "--benchmark-disable"),
+    off = turned_off(root)
+    for module, plugin, option in (
+        ("xdist", "xdist", "-n0"),
+        ("pytest_cov", "pytest_cov", "--no-cov"),
+        ("pytest_rerunfailures", "rerunfailures", "--reruns=0"),
+        ("pytest_benchmark", "benchmark", "--benchmark-disable"),
     ):
-        if importlib.util.find_spec(module) is not None:
+        if plugin not in off and importlib.util.find_spec(module) is not None:
             arguments.append(option)
     return arguments + (extra if tests is None else list(tests))
+
+
+def turned_off(root: str) -> set[str]:
+    """Plugins that the settings below `root` or the environment's options turn off (`-p no:NAME`)."""
+    texts = [os.environ.get("PYTEST_ADDOPTS", "")]
+    for name in ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
+        path = os.path.join(root, name)
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                texts.append(file.read())
+    return {found for text in texts for found in re.findall(r"\bno:([\w.-]+)", text)}
 
 
 def enter_tree(root: str, source_roots: list[str]) -> None:
