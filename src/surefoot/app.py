@@ -9,7 +9,7 @@ from pathlib import Path
 from surefoot import __version__
 from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
-from surefoot.errors import LockedError, UsageError
+from surefoot.errors import LockedError, SandboxError, UsageError
 from surefoot.events import PolicyWarning, RunOpened, RunResumed, SandboxEnforced
 from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, can_fix
 from surefoot.findings import (
@@ -57,7 +57,7 @@ from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
-from surefoot.sandbox import open_processes
+from surefoot.sandbox import open_processes, quick_conformance
 from surefoot.settings import Settings
 from surefoot.solver import RuleSolver
 from surefoot.suite import PytestSuite, SuitePlan, detect, suspicious
@@ -71,6 +71,7 @@ from surefoot.values import (
     Mode,
     RunId,
     RunStatus,
+    SandboxLevel,
     TreeId,
 )
 
@@ -170,6 +171,8 @@ class Parts:
     model: Model
     judge: Model
     processes: Processes
+    fence: str
+    """What its conformance probes said."""
     plan: SuitePlan
     suite: PytestSuite
     auditors: tuple[Auditor, ...]
@@ -362,16 +365,33 @@ def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path
     if frozen.solver_model != frozen.model:
         judge = open_model(frozen.solver_model, base_url=frozen.base_url, api_key=key, cache=cache)
     processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+    fence = _tried(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = _suite(project, frozen.settings, processes, around, scratch)
     return Parts(
         model=model,
         judge=judge,
         processes=processes,
+        fence=fence,
         plan=plan,
         suite=suite,
         auditors=_auditors(project, frozen, processes, plan, suite, around),
         baseline=read_baseline(project.root / BASELINE_NAME),
     )
+
+
+def _tried(processes: Processes, scratch: Path, *, accepted: bool) -> str:
+    """What the fence's quick conformance says; a fence with a hole is refused for work unless the user accepts none."""
+    if processes.level is SandboxLevel.NONE:
+        return "no fence"
+    results = quick_conformance(processes, scratch)
+    holes = "; ".join(f"{r.name}: {r.detail}" for r in results if not r.refused)
+    if holes and not accepted:
+        raise SandboxError(
+            f"the sandbox {processes.level} lets something through ({holes}); `surefoot doctor` tells more; "
+            "mend it, or pass --unsandboxed to go on with it as it is"
+        )
+    refused = sum(r.refused for r in results)
+    return f"{refused} of {len(results)} escapes refused" + (f"; {holes}" if holes else "")
 
 
 def _suite(
@@ -433,7 +453,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
     level = parts.processes.level
-    journal.record(SandboxEnforced(level=level, detail=""))
+    journal.record(SandboxEnforced(level=level, detail=parts.fence))
     policy = _policy(project, frozen)
     ceilings = policy.resolve().ceilings
     prover = Prover(

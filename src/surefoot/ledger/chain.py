@@ -17,7 +17,6 @@ from surefoot.ledger.wire import (
     is_cause,
     unseal,
 )
-from surefoot.values import RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +135,4 @@ def verify_chain(path: Path) -> ChainFault | None:
             pass
     except ChainBrokenError as error:
         return error.fault
-    return None
-
-
-def trace_of(path: Path) -> RunId | None:
-    """The trace that a ledger file belongs to; None when it holds no whole first line."""
-    for link in links(path):
-        return link.recorded.trace_id
     return None

@@ -1,6 +1,6 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import edges, like
+from surefoot.execute.repair.inputs import like
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -56,14 +56,3 @@ def test_the_form_of_texts_is_kept() -> None:
         assert right.isdigit()
         assert brackets.count("(") == brackets.count(")")
         assert "  " not in brackets
-
-
-def test_edges() -> None:
-    """Empty, zero, one and less, one argument at a time."""
-    assert edges([(5, [1, 2])]) == (
-        (0, [1, 2]),
-        (1, [1, 2]),
-        (-1, [1, 2]),
-        (5, []),
-        (5, [1]),
-    )

@@ -1,7 +1,7 @@
 """Which of several passing candidates is taken."""
 
 from surefoot.codec import digest_of
-from surefoot.execute.repair.select import Passing, Weights, b7, choose, telling_inputs
+from surefoot.execute.repair.select import Passing, Weights, b7, choose
 from surefoot.values import Candidate, FileEdit
 
 WEIGHTS = Weights()
@@ -100,11 +100,6 @@ def test_b7() -> None:
         words=None, examples=(), special=None,
     )  # fmt: skip
     assert b7(dropped, 0.8, WEIGHTS, max_files=4) == 0.5 * 0.8 + 0.3 * 0.75
-
-
-def test_telling_inputs() -> None:
-    """The first inputs on which two behaviours differ."""
-    assert telling_inputs(("a", "b", "c"), ("a", "x", "y")) == (1, 2)
 
 
 def test_what_cannot_be_told_apart_is_one_behaviour() -> None:

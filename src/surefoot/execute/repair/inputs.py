@@ -35,27 +35,6 @@ def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments
     return tuple(made)
 
 
-def edges(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
-    """Seen arguments with one of them empty, zero, single or negative: the borders of what a caller might give."""
-    made: dict[str, Arguments] = {}
-    for args in seen[:3]:
-        for place, value in enumerate(args):
-            for border in _borders(value):
-                new = (*args[:place], border, *args[place + 1 :])
-                made.setdefault(repr(new), new)
-    return tuple(made.values())
-
-
-def _borders(value: object) -> list[object]:
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int | float):
-        return [type(value)(n) for n in (0, 1, -1)]
-    if isinstance(value, str | list | tuple):
-        return [value[:0], value[:1]]
-    return [{}] if isinstance(value, dict) else []
-
-
 # --- what the seen ones have in common -----------------------------------------------------------
 
 

@@ -181,12 +181,3 @@ def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
         return tuple(item.words[place] for place in good)
 
     return words
-
-
-MAX_TELLING: Final = 3
-
-
-def telling_inputs(first: Words, second: Words) -> tuple[int, ...]:
-    """Places of the first few inputs on which two behaviours differ."""
-    places = [n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b]
-    return tuple(places[:MAX_TELLING])

@@ -1,0 +1,73 @@
+"""A run tries its fence before it works behind it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from surefoot import app
+from surefoot.errors import SandboxError
+from surefoot.patients import materialise
+from surefoot.sandbox import FencedProcesses
+from surefoot.sandbox.probe import open_unfenced
+from surefoot.values import Command, ProcessResult, SandboxLevel
+
+
+class Pretending:
+    """No fence that says it is one."""
+
+    level = SandboxLevel.BUBBLEWRAP
+
+    def __init__(self, processes: FencedProcesses) -> None:
+        self._processes = processes
+
+    def run(self, command: Command) -> ProcessResult:
+        return self._processes.run(command)
+
+    def open(self, command: Command) -> object:
+        return self._processes.open(command)
+
+
+def test_a_fence_with_holes_is_refused_for_work(tmp_path: Path) -> None:
+    pretending = Pretending(open_unfenced(tmp_path / "fence"))
+    with pytest.raises(SandboxError, match=r"write_outside.*surefoot doctor"):
+        app._tried(pretending, tmp_path, accepted=False)  # type: ignore[arg-type]
+
+
+def test_a_user_may_accept_them_and_the_run_says_which(tmp_path: Path) -> None:
+    pretending = Pretending(open_unfenced(tmp_path / "fence"))
+    said = app._tried(pretending, tmp_path, accepted=True)  # type: ignore[arg-type]
+    assert "write_outside" in said
+
+
+def test_the_run_records_what_its_fence_refused(tmp_path: Path) -> None:
+    repo = materialise("daybook", tmp_path / "repo")
+    (tmp_path / "model.json").write_text('{"schema": 1, "rules": [], "default": "no"}')
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "surefoot",
+            "solve",
+            "ISSUE.md",
+            "--mode",
+            "report_only",
+            "--json",
+            "--model",
+            f"scripted:{tmp_path / 'model.json'}",
+        ],
+        cwd=repo,
+        env={**os.environ, "SUREFOOT_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    run = json.loads(told.stdout.splitlines()[-1])["run_id"]
+    ledger = repo / ".surefoot" / "runs" / run / "events.jsonl"
+    payloads = [json.loads(line)["payload"] for line in ledger.read_text().splitlines()]
+    (enforced,) = [p for p in payloads if p["kind"] == "sandbox.enforced"]
+    refused, of = (int(word) for word in enforced["detail"].split() if word.isdigit())
+    assert 0 < refused == of
