@@ -482,7 +482,8 @@ def test_close_ends_what_runs(
     opened(backend)
     (work / "lock").touch()
     processes = open_backend(backend, tmp_path / "own")
-    script = "exec 9<>lock; flock 9; echo ready; sleep 60"
+    # `exec`: a shell that is about to fork when the end comes would say that it cannot, and end by itself.
+    script = "exec 9<>lock; flock 9; echo ready; exec sleep 60"
     worker = processes.start(Command(argv=("sh", "-c", script), cwd=work, env=PATH, writes=(work,)))
     assert worker.receive(PATIENCE_S) == b"ready"
     processes.close()  # type: ignore[attr-defined]

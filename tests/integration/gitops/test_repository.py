@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -217,4 +219,31 @@ def test_an_interruption_waits_for_a_ref_to_be_moved() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         move()
+    assert done == ["the ref is moved"]
+
+
+def test_an_interruption_that_another_thread_receives_waits_too() -> None:
+    """Signals are blocked in one thread only; the kernel gives them to any other that there is."""
+    over, done = threading.Event(), []
+    other = threading.Thread(target=over.wait)
+    other.start()
+    received, told = socket.socketpair()
+    told.setblocking(False)
+    before = signal.set_wakeup_fd(told.fileno())
+
+    def move() -> None:
+        with uninterrupted():
+            os.kill(os.getpid(), signal.SIGINT)
+            received.recv(1)
+            done.append("the ref is moved")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            move()
+    finally:
+        signal.set_wakeup_fd(before)
+        received.close()
+        told.close()
+        over.set()
+        other.join()
     assert done == ["the ref is moved"]
