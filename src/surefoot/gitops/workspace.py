@@ -162,7 +162,6 @@ class GitWorkspace:
         if self.snapshot() != tree:
             self._refill(tree)
             self._confirm(tree)
-        self._known = tree
 
     def diff(self, before: TreeId, after: TreeId) -> Diff:
         """As `Workspace.diff`; bytes of the patch that are not UTF-8 are replaced."""

@@ -5,12 +5,10 @@ often looks like one that mends nothing. Where tests compare calls with literals
 every value is seen. Only what looks better than the unchanged code goes on to the real tests; they alone decide.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from surefoot.execute.repair.failure import likeness
 from surefoot.execute.repair.probe import (
-    Checked,
     Probe,
     Words,
     expected_value,
@@ -69,11 +67,11 @@ class Gauge:
         exact = sum(s == 1.0 for s in scores)
         return Reading(words=words, exact=exact, near=sum(scores) / max(1, len(scores)))
 
-    def told(self, reading: Reading, rows: Sequence[Checked] | None = None) -> tuple[str, ...]:
+    def told(self, reading: Reading) -> tuple[str, ...]:
         """The wrong calls of a reading for a prompt: what each gave and what is asked for."""
         found = []
         for word, (example, _), expected in zip(
-            reading.words, rows or self._probe.checked, self._expected, strict=True
+            reading.words, self._probe.checked, self._expected, strict=True
         ):
             got = shown_value(word)
             if got != expected:
