@@ -78,7 +78,11 @@ def test_a_later_batch_goes_on_where_the_first_ended() -> None:
 
 def test_an_attempt_is_told_how_it_failed_beside_new_questions() -> None:
     attempts = [
-        Attempt(name=name, code=f"def {name}(a, b): ...", failure=f"{name} gave nothing")
+        Attempt(
+            suspect=f"{name}.py::{name}",
+            code=f"def {name}(a, b): ...",
+            failure=f"{name} gave nothing",
+        )
         for name in ("g", "f", "g")
     ]
     asked = questions_of(batch([shown("f", 1.0), shown("g", 0.9)], attempts=attempts, size=4))
@@ -88,7 +92,7 @@ def test_an_attempt_is_told_how_it_failed_beside_new_questions() -> None:
 
 
 def test_votes_are_asked_without_what_failed_before() -> None:
-    attempts = [Attempt(name="f", code="def f(a, b): ...", failure="f gave nothing")]
+    attempts = [Attempt(suspect="f.py::f", code="def f(a, b): ...", failure="f gave nothing")]
     asked = questions_of(batch([shown("f", 1.0)], attempts=attempts, votes=True))
     assert not any(q.attempt for q in asked)
 
@@ -129,3 +133,24 @@ def test_of_many_variables_the_first_and_the_last_are_told() -> None:
     traced = [f"f.py:2 a = {n}" for n in range(50)]
     told = values_in(shown("f", 1.0).suspect, traced, most=4)
     assert told == ("a = 0", "a = 1", "...", "a = 48", "a = 49")
+
+
+def test_an_attempt_at_a_function_whose_name_is_another_ones_too_is_told_to_its_own() -> None:
+    source = parse(
+        "m.py",
+        "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 2\n",
+    )
+    assert source is not None
+    first, second = (
+        Shown(
+            suspect=Suspect(path="m.py", unit=unit, score=1.0, lines={}),
+            name=unit.name,
+            code=unit.text,
+            context="",
+            documented=False,
+        )
+        for unit in units(source)
+    )
+    attempt = Attempt(suspect=second.suspect.key, code="def f(self): ...", failure="wrong")
+    asked = questions_of(batch([first, second], attempts=[attempt], size=1))
+    assert [q.code for q in asked] == [second.code]

@@ -274,8 +274,7 @@ class Hunt:
             return
         else:
             failure = told(tried.failure, list(self._case.files.tests.values()))
-        name = suspect.unit.name if suspect.unit else ""
-        attempt = Attempt(name=name, code=code, failure=failure)
+        attempt = Attempt(suspect=suspect.key, code=code, failure=failure)
         if all(attempt.code != a.code for _, a in self._model.attempts):
             self._model.attempts.append((tried.fixed + tried.near, attempt))
 

@@ -35,7 +35,8 @@ class Shown:
 class Attempt:
     """A candidate of the model that failed."""
 
-    name: str
+    suspect: str
+    """Key of the suspect whose text it is; functions of several classes share a name."""
     code: str
     failure: str
 
@@ -111,7 +112,7 @@ def questions_of(batch: Batch) -> tuple[EditQuestion, ...]:
 
 def _second_try(batch: Batch, attempt: Attempt) -> EditQuestion:
     """An attempt's own question once more, with the attempt and how it failed."""
-    shown = next(s for s in batch.shown if s.name == attempt.name)
+    shown = next(s for s in batch.shown if s.suspect.key == attempt.suspect)
     question = _asked(batch, shown, EditView.WHOLE)
     return replace(question, attempt=attempt.code, attempt_failure=attempt.failure)
 
