@@ -14,6 +14,8 @@ from tests.integration.suite.conftest import (
     candidate,
 )
 
+from surefoot.execute.repair.examples import Example
+from surefoot.execute.repair.probe import probe_of, words_of
 from surefoot.kernel.ports import Processes
 from surefoot.suite import PytestSuite, SuitePlan
 from surefoot.suite.worker import ForkedWorker
@@ -272,3 +274,23 @@ def test_tests_of_unknown_length_are_measured_to_the_last(calc: Path, open_suite
     slow = "tests/test_slow.py::test_slow"
     with open_suite(calc).worker(calc, [ADD, slow]) as worker:
         assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD, slow)
+
+
+def test_a_probe_meets_candidates_warm(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """A probe has its module imported when the tests are collected, so that a candidate need not start afresh."""
+    root = tmp_path / "project"
+    (root / "tests").mkdir(parents=True)
+    (root / "calc.py").write_text(CALC)
+    call = Example(call="add(2, 3)", expected="5", origin="test")
+    probe = probe_of(
+        "calc", "add", "tests/test_calc.py", inputs=(), checked=((call, (2, 3)),), examples=()
+    )
+    (root / probe.path).write_text(probe.text)
+    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
+    test = probe.test("checked")
+    with suite.worker(root, probe.tests) as opened:
+        assert isinstance(opened, ForkedWorker)
+        words = words_of(opened.attempt(candidate("calc.py", FIXED), (test,)).report.result(test))
+        assert (words, opened.ways["cold"], opened.last_why) == (("=35",), 0, "")

@@ -90,8 +90,8 @@ STATEMENTS = [
     (["return items[0]"], ["if not items:", "    return []", "return items[0]"]),
     (["for x in items:", "    a += x"], ["for x in items:", "    a += x", "return a"]),
     (
-        ["if a:", "    return 1", "if b:", "    return 2"],
-        ["if a:", "    return 1", "elif b:", "    return 2"],
+        ["if a:", "    a += 1", "if b:", "    a += 2", "return a"],
+        ["if a:", "    a += 1", "elif b:", "    a += 2", "return a"],
     ),
 ]
 

@@ -98,16 +98,9 @@ def test_arguments_are_fresh_each_time(under_test: types.ModuleType) -> None:
         return len(items)
 
     under_test.f = f
-    row = [5]
-    probe = probe_of(
-        MODULE,
-        "f",
-        "test_f.py",
-        inputs=((row,), (row,)),
-        checked=(checked("f([5])", "2"),),
-        examples=(),
-    )
-    words = said(probe, "shown")
+    twice = (checked("f([5])", "2"), checked("f([5])", "2"))
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=(), checked=twice, examples=())
+    words = said(probe, "checked")
     assert words is not None
     assert [shown_value(w) for w in words] == ["2", "2"]
 
@@ -135,8 +128,10 @@ def test_methods_of_classes(under_test: types.ModuleType) -> None:
             return 2 * x
 
     under_test.Box = Box
-    probe = probe_of(MODULE, "Box.size", "test_f.py", inputs=((4,),), checked=(), examples=())
-    words = said(probe, "shown")
+    probe = probe_of(
+        MODULE, "Box.size", "test_f.py", inputs=(), checked=(checked("f(4)", "8"),), examples=()
+    )
+    words = said(probe, "checked")
     assert words is not None
     assert shown_value(words[0]) == "8"
 
@@ -162,7 +157,7 @@ def test_data_cannot_leave_its_place(under_test: types.ModuleType) -> None:
     nasty = "\"'\\\n{settings}\x00]]\ud800"
     under_test.f = lambda x: x
     probe = probe_of(MODULE, "f", "test_f.py", inputs=((nasty,),), checked=(), examples=())
-    words = said(probe, "shown")
+    words = said(probe, "behaviour")
     assert words is not None
     assert len(words) == 1
 

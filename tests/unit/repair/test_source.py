@@ -8,6 +8,7 @@ from surefoot.execute.source import (
     Source,
     TextEdit,
     apply,
+    bytecode,
     indent_code,
     overlap,
     parse,
@@ -106,6 +107,21 @@ def test_shape_is_blind_to_layout_only() -> None:
     assert shape("def f():\n    'doc'\n    return 1") == shape("def f():\n\n    return 1  # one")
     assert shape("def f():\n    return 1") != shape("def f():\n    return 2")
     assert shape("def f(:") == ""
+
+
+def test_bytecode_is_what_the_code_does() -> None:
+    """Layout, comments, lines and docstrings make no difference; constants of another type and other names do."""
+    assert bytecode("def f():\n    'doc'\n    return 1") == bytecode(
+        "\n\ndef f():\n  return 1  # one"
+    )
+    assert bytecode("def f(): return 1") != bytecode("def f(): return True")
+    assert bytecode("def f(): return (1, 2)") != bytecode("def f(): return (1.0, 2)")
+    assert bytecode("def f(a): return a") != bytecode("def f(b): return b")
+    assert bytecode("def f():\n    def g(): return 1\n    return g") != bytecode(
+        "def f():\n    def g(): return 2\n    return g"
+    )
+    assert bytecode("def f(:") is None
+    assert bytecode("break") is None
 
 
 def test_what_is_not_python_is_none() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from surefoot.codec import digest_of
 from surefoot.execute.repair.graft import graft, splice
 from surefoot.execute.repair.mutate import Mutation
-from surefoot.execute.source import CodeUnit, Source, apply, parse, shape, unit_nodes
+from surefoot.execute.source import CodeUnit, Source, apply, bytecode, parse, unit_nodes
 from surefoot.values import Candidate, Digest, FileEdit
 
 _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
@@ -65,7 +65,7 @@ def _candidate(path: str, text: str, generator: str, note: str, prior: float) ->
 
 def mark(candidate: Candidate) -> str:
     """What candidates have in common that differ in layout only."""
-    return "\0".join(f"{e.path}\0{shape(e.text or '')}" for e in candidate.edits)
+    return "\0".join(f"{e.path}\0{bytecode(e.text or '')}" for e in candidate.edits)
 
 
 def changed_lines(before: str, after: str) -> int:

@@ -1,6 +1,5 @@
 """All operators over one unit."""
 
-import ast
 import textwrap
 from collections.abc import Iterator
 
@@ -8,7 +7,7 @@ from surefoot.execute.repair.mutate.calls import call_mutations
 from surefoot.execute.repair.mutate.expressions import expression_mutations
 from surefoot.execute.repair.mutate.site import Mutation, Site, site_of
 from surefoot.execute.repair.mutate.statements import statement_mutations
-from surefoot.execute.source import CodeUnit, Source, apply, tree_of
+from surefoot.execute.source import CodeUnit, Source, apply, bytecode, shape
 
 
 def mutations(source: Source, unit: CodeUnit | None) -> tuple[Mutation, ...]:
@@ -19,12 +18,15 @@ def mutations(source: Source, unit: CodeUnit | None) -> tuple[Mutation, ...]:
     site = site_of(source, unit)
     if site is None:
         return ()
-    seen = {_shape(source, unit, source.text)}
+    first = bytecode(_text(source, unit, source.text))
+    # A unit that only compiles within its surroundings (one with `nonlocal`) is compared by its syntax tree.
+    key = shape if first is None else bytecode
+    seen: set[str | None] = {None, "", first or shape(_text(source, unit, source.text))}
     kept = []
     for mutation in sorted(_all(site), key=lambda m: -m.weight):
-        shape = _shape(source, unit, apply(source.text, mutation.edits))
-        if shape is not None and shape not in seen:
-            seen.add(shape)
+        done = key(_text(source, unit, apply(source.text, mutation.edits)))
+        if done not in seen:
+            seen.add(done)
             kept.append(mutation)
     return tuple(kept)
 
@@ -35,11 +37,10 @@ def _all(site: Site) -> Iterator[Mutation]:
     yield from statement_mutations(site)
 
 
-def _shape(source: Source, unit: CodeUnit | None, text: str) -> str | None:
-    """The syntax tree of the unit within a changed file, or None when it does not parse."""
-    if unit is not None:
-        start = source.starts[unit.first_line - 1]
-        tail = len(source.text) - source.starts[min(unit.last_line, len(source.starts) - 1)]
-        text = textwrap.dedent(text[start : len(text) - tail])
-    tree = tree_of(text)
-    return None if tree is None else ast.dump(tree)
+def _text(source: Source, unit: CodeUnit | None, text: str) -> str:
+    """The unit within a changed file."""
+    if unit is None:
+        return text
+    start = source.starts[unit.first_line - 1]
+    tail = len(source.text) - source.starts[min(unit.last_line, len(source.starts) - 1)]
+    return textwrap.dedent(text[start : len(text) - tail])
