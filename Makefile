@@ -7,7 +7,7 @@ PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup dev solve test test-model bench bench-patients soak
+.PHONY: setup dev solve test test-model bench bench-patients bench-solver soak
 
 setup: $(VENV)/.setup
 
@@ -48,6 +48,11 @@ bench: dev
 bench-patients: dev
 	$(BIN)/python -m bench.patients.run
 
+bench-solver: dev
+	$(BIN)/surefoot models pull
+	$(BIN)/python -m bench.solver --model
+
 soak: dev
 	$(BIN)/python -m pytest -m soak
 	$(BIN)/python -m bench.kill --count 200
+	$(BIN)/python -m bench.faults --count 500

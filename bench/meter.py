@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-PROMPT_TOKENS_A_SECOND: Final = 70.0
-ANSWER_TOKENS_A_SECOND: Final = 28.0
-"""Of the embedded model on two idle cores, as measured when it was chosen."""
+PROMPT_TOKENS_A_SECOND: Final = 36.0
+ANSWER_TOKENS_A_SECOND: Final = 10.0
+"""Of the embedded model on the two idle cores where the figures of the docs were taken; `python -m bench.embedded`
+measures them."""
 LIMIT_S: Final = 150.0
 
 

@@ -1,4 +1,4 @@
-"""How often the solver's rules judge a turn wrongly: `python -m bench.solver`.
+"""How often the solver judges a turn wrongly: `python -m bench.solver [--model]`.
 
 The turns in `tests/data/solver/*.jsonl` are labelled by hand; those of `blind.jsonl` by somebody who had not seen the rules.
 Prints a confusion matrix, and what it comes to: a **false accept** is a refusal, a no-op or a false claim that counts as
@@ -13,9 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from surefoot.kernel.ports import Observation, TurnOutput
+from bench.local_model import embedded
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.ports import Model, Observation, TurnOutput
+from surefoot.solver import RuleSolver
 from surefoot.solver.classify import Verdict, classify
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
+    Ceilings,
     Checkpoint,
     CheckpointOutcome,
     Classification,
@@ -58,7 +65,7 @@ class Turn:
 def turns(folder: Path = DATA) -> Iterator[Turn]:
     """All labelled turns."""
     for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text("utf-8").splitlines():
+        for line in path.read_bytes().splitlines():
             plain = json.loads(line)
             yield Turn(
                 name=plain["id"], label=plain["label"], note=plain["note"], seen=_observation(plain)
@@ -163,10 +170,36 @@ def main() -> None:
     """Print the matrix, the rates, and each turn that was judged wrongly."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="only turns whose id begins so")
+    parser.add_argument("--model", action="store_true", help="ask the embedded model too")
     options = parser.parse_args()
-    judged = [(t, classify(t.seen)) for t in turns() if t.name.startswith(options.only)]
+    labelled = [t for t in turns() if t.name.startswith(options.only)]
+    judged = [(t, classify(t.seen)) for t in labelled]
+    _print("by rules alone", judged)
+    if options.model:
+        _print("by rules and the embedded model", with_model(labelled, embedded()))
+
+
+def with_model(labelled: Sequence[Turn], model: Model) -> list[tuple[Turn, Verdict]]:
+    """What the whole solver says, which asks the model where its rules are not certain."""
+    judged = []
+    for turn in labelled:
+        journal = Journal(MemoryLedger(), FakeClock())
+        ceilings = Ceilings(max_iterations=1, time_s=3600.0, max_files=1)
+        asker = MeteredModel(model, journal, ceilings, FakeClock())
+        word = RuleSolver().judge(turn.seen, asker, journal)
+        verdict = Verdict(
+            classification=word.classification,
+            outcome=word.outcome,
+            summary=word.summary,
+            certain=word.decided_by != "model",
+        )
+        judged.append((turn, verdict))
+    return judged
+
+
+def _print(how: str, judged: Sequence[tuple[Turn, Verdict]]) -> None:
     pairs = Counter((t.label, told(v)) for t, v in judged)
-    print(f"{len(judged)} turns, by rules alone\n\n{'label':<26} {'judged':<26} turns")
+    print(f"{len(judged)} turns, {how}\n\n{'label':<26} {'judged':<26} turns")
     for (label, word), count in sorted(pairs.items()):
         print(f"{label:<26} {word if word != label else 'the same':<26} {count:>5}")
     accepted = sum(n for (label, word), n in pairs.items() if label in IDLE and word in WORK)
@@ -175,7 +208,7 @@ def main() -> None:
     work = sum(n for (label, _), n in pairs.items() if label in WORK)
     print(f"\nfalse accepts {accepted} of {idle}, false rejects {rejected} of {work}")
     unsure = sum(not v.certain for _, v in judged)
-    print(f"left to the model because the rules are not certain: {unsure}\n")
+    print(f"the model's business, because the rules are not certain: {unsure}\n")
     for turn, verdict in judged:
         if told(verdict) != turn.label:
             sure = "" if verdict.certain else " (not certain)"

@@ -38,6 +38,9 @@ from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
 from surefoot.ledger import FileLedger
+from surefoot.models.catalogue import unlisted
+from surefoot.models.router import PolicyRouter, RoutingPolicy
+from surefoot.models.select import Rules
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
 from surefoot.solver import RuleSolver
@@ -186,7 +189,8 @@ def _ports(
         overrides=Overrides(max_iterations=turns),
         lock=Lock(folder),
     )
-    asker = MeteredModel(ScriptedModel(()), journal, policy.resolve().ceilings)
+    asker = MeteredModel(ScriptedModel(()), journal, policy.resolve().ceilings, SystemClock())
+    routing = RoutingPolicy(cards=(unlisted(asker.model),), rules=Rules(pinned=asker.model))
     prover = Prover(
         journal=journal,
         workspace=workspace,
@@ -198,7 +202,7 @@ def _ports(
         workspace=workspace,
         prover=prover,
         executors={"repair": executor},
-        solver=RuleSolver("judge"),
+        solver=RuleSolver(),
         solver_asker=asker,
         gates=dict(default_gates()),
         policy=policy,
@@ -211,7 +215,7 @@ def _ports(
         planner=RulePlanner(lambda _finding: False),
         reviewers=(RuleReviewer(()),),
         person=Nobody(),
-        askers=[asker],
+        router=PolicyRouter(routing, lambda _name: asker),
     )
 
 

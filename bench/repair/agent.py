@@ -11,7 +11,7 @@ from bench.repair.outcome import Attempt
 from bench.repository import commit_all, git, write_files
 from bench.solving import solve
 
-CANDIDATE_S: Final = 0.02
+CANDIDATE_S: Final = 0.03
 """One candidate in the trial worker, on an idle machine."""
 TOKENS: Final = 20_000
 """The run's own ceiling. The case's limit is in seconds and ends it first; this one is for a run that loops."""

@@ -69,16 +69,18 @@ def product_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def script_hash() -> str:
-    """Of the plain script."""
+def bench_hash(name: str) -> str:
+    """Of the module here that works on cases in somebody's name, and of what it may use."""
     here = Path(__file__)
-    parts = (here.with_name("baseline.py"), here.parent.with_name("meter.py"))
+    parts = (here.with_name(name), here.parent.with_name("meter.py"))
     return sha256(b"".join(p.read_bytes() for p in parts)).hexdigest()[:16]
 
 
 def key_of(case: cases.Case, who: Who) -> str:
     """Changes with the code that works on the case, with the case, and with the limit."""
-    code = product_hash() if who == "surefoot" else script_hash()
+    code = bench_hash("baseline.py")
+    if who == "surefoot":
+        code = bench_hash("agent.py") + product_hash()
     return sha256(f"{who} {code} {digest_of(case)} {LIMIT_S}".encode()).hexdigest()
 
 

@@ -10,7 +10,14 @@ from surefoot import __version__
 from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
 from surefoot.errors import LockedError, SandboxError, UsageError
-from surefoot.events import PolicyWarning, RunOpened, RunResumed, SandboxEnforced
+from surefoot.events import (
+    PolicyWarning,
+    RunOpened,
+    RunResumed,
+    SandboxEnforced,
+    SolverPinned,
+    TurnClosed,
+)
 from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, can_fix
 from surefoot.findings import (
     AUDIT_LIMITS,
@@ -36,7 +43,7 @@ from surefoot.gitops import (
 )
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.ports import (
     Auditor,
     Clock,
@@ -50,8 +57,9 @@ from surefoot.kernel.ports import (
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
-from surefoot.ledger import FileLedger, read_events
-from surefoot.models import open_model
+from surefoot.ledger import FileLedger, read_events, recent_turns
+from surefoot.lineup import AUTO, Lineup
+from surefoot.models.router import PolicyRouter
 from surefoot.policy import RulePolicy
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides
@@ -69,6 +77,7 @@ from surefoot.values import (
     Issue,
     Limits,
     Mode,
+    Profile,
     RunId,
     RunStatus,
     SandboxLevel,
@@ -76,6 +85,8 @@ from surefoot.values import (
 )
 
 _SUMMARY = "summary.json"
+REMEMBERED = 400
+"""Earlier turns that routing looks at."""
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
 """What is audited before and after when an issue was given; a bare run asks every auditor."""
 
@@ -89,6 +100,7 @@ class Request:
     model: str | None = None
     base_url: str | None = None
     solver_model: str | None = None
+    profile: str | None = None
     seed: int | None = None
     max_iterations: int | None = None
     time_s: float | None = None
@@ -122,9 +134,9 @@ class Frozen:
         return self.request.base_url or self.settings.run.base_url
 
     @property
-    def solver_model(self) -> str:
-        """The pinned judge; the executor's model only where nothing else is configured (SPEC A2)."""
-        return self.request.solver_model or self.settings.solver.model or self.model
+    def profile(self) -> Profile:
+        """What is preferred among models."""
+        return Profile(self.request.profile or self.settings.models.profile)
 
     @property
     def overrides(self) -> Overrides:
@@ -168,8 +180,7 @@ class Outcome:
 class Parts:
     """What is opened before anything is written, so that what fails here changes nothing."""
 
-    model: Model
-    judge: Model
+    lineup: Lineup
     processes: Processes
     fence: str
     """What its conformance probes said."""
@@ -358,18 +369,22 @@ def _opened_of(story: Story) -> RunOpened:
 
 
 def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path) -> Parts:
-    key = around.environ.get("OPENAI_API_KEY")
-    cache = project.places.cache
-    model = open_model(frozen.model, base_url=frozen.base_url, api_key=key, cache=cache)
-    judge = model
-    if frozen.solver_model != frozen.model:
-        judge = open_model(frozen.solver_model, base_url=frozen.base_url, api_key=key, cache=cache)
+    lineup = Lineup(
+        model=frozen.model,
+        base_url=frozen.base_url,
+        judges=frozen.request.solver_model or frozen.settings.solver.model,
+        profile=frozen.profile,
+        settings=frozen.settings.models,
+        environ=around.environ,
+        cache=project.places.cache,
+    )
+    if frozen.model != AUTO:
+        lineup.open(frozen.model)  # what it lacks is said before anything is written
     processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
     fence = _tried(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = _suite(project, frozen.settings, processes, around, scratch)
     return Parts(
-        model=model,
-        judge=judge,
+        lineup=lineup,
         processes=processes,
         fence=fence,
         plan=plan,
@@ -456,6 +471,15 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     journal.record(SandboxEnforced(level=level, detail=parts.fence))
     policy = _policy(project, frozen)
     ceilings = policy.resolve().ceilings
+    patience_s = frozen.settings.models.patience_s
+
+    def metered(model: Model) -> MeteredModel:
+        return MeteredModel(model, journal, ceilings, around.clock, patience_s=patience_s)
+
+    judging = parts.lineup.judging()
+    if journal.state.solver != judging.models:
+        journal.record(SolverPinned(chain=judging.models, reason=judging.reason))
+    judges = AskerChain([metered(parts.lineup.open_judge(m)) for m in judging.models], journal)
     prover = Prover(
         journal=journal,
         workspace=workspace,
@@ -479,8 +503,8 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
                 max_files=ceilings.max_files,
             ),
         },
-        solver=RuleSolver(parts.judge.name),
-        solver_asker=MeteredModel(parts.judge, journal, ceilings),
+        solver=RuleSolver(),
+        solver_asker=judges,
         gates=default_gates(),
         policy=policy,
         clock=around.clock,
@@ -492,7 +516,10 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         planner=RulePlanner(can_fix),
         reviewers=(RuleReviewer((_runner_touched,)), GamingReviewer()),
         person=around.person,
-        askers=(MeteredModel(parts.model, journal, ceilings),),
+        router=PolicyRouter(
+            parts.lineup.routing(_history(project, session.run_id)),
+            lambda name: metered(parts.lineup.open(name)),
+        ),
     )
     Run(ports).run()
 
@@ -525,6 +552,12 @@ def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     unfinished.write_bytes(encode(result.summary) + b"\n")
     unfinished.replace(folder / _SUMMARY)
     return result
+
+
+def _history(project: Project, run_id: RunId) -> tuple[TurnClosed, ...]:
+    """Turns of runs before this one, so that a resumed run sees what it saw at first."""
+    earlier = [r for r in reversed(project.run_ids()) if r < run_id]
+    return recent_turns((project.ledger_file(r) for r in earlier), most=REMEMBERED)
 
 
 def _policy(project: Project, frozen: Frozen) -> RulePolicy:

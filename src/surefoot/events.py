@@ -83,6 +83,8 @@ class RunStopped:
     reason: str
     elapsed_s: float
     """Since the run was opened or resumed by this process."""
+    resume_at: datetime | None = None
+    """From when on a paused run can go on, where a provider said so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,8 @@ class TurnStarted:
     number: int
     """1-based within the run; a turn that was interrupted is started again under the same number."""
     tree: TreeId
+    model: str = ""
+    """Name of the model that the executor may ask."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +191,12 @@ class TurnClosed:
     outcome: Literal["pass", "retryable-fail", "hard-fail", "manual-attention"]
     reason: str
     elapsed_s: float = 0.0
+    model: str = ""
+    unit_type: UnitType | None = None
+    fault: ModelFault | None = None
+    """How the model failed, where that ended the turn without a change."""
+    retry_after_s: float | None = None
+    """After which the provider said that it answers again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,6 +364,66 @@ class ModelFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelWaited:
+    """A call is made again after a wait, because the failure is one that passes."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.waited"] = "model.waited"
+    model: str
+    fault: ModelFault
+    wait_s: float
+    attempt: int
+    """1-based number of the call that failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelGrounded:
+    """A model failed in a way that another call now would not mend; the next turn goes to another one."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.grounded"] = "model.grounded"
+    model: str
+    fault: ModelFault
+    until: datetime | None
+    """From when on it may be asked again; None: not in this run."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChosen:
+    """Who is asked for the next turn of a unit, and who would follow (SPEC C4)."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.chosen"] = "model.chosen"
+    unit_id: UnitId
+    model: str
+    chain: tuple[str, ...]
+    """Eligible models, the chosen one first, in the order in which they would follow a failure."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverPinned:
+    """The models that judge this run's turns, the first one that can be reached; no router chose them (SPEC A2)."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["solver.pinned"] = "solver.pinned"
+    chain: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSwitched:
+    """Another model answers than before."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.switched"] = "model.switched"
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheHit:
     """An answer that the ledger already held was used again, unpaid (after a crash)."""
 
@@ -518,6 +588,29 @@ class PolicyResolved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAllowed:
+    """A model may be asked for a unit; every rule that could forbid it was looked at."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["model.allowed"] = "model.allowed"
+    unit_id: UnitId
+    model: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDenied:
+    """A model may not be asked for a unit, by this rule; no prompt leaves."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["model.denied"] = "model.denied"
+    unit_id: UnitId
+    model: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDenied:
     """A step was refused by rule."""
 
@@ -617,6 +710,11 @@ Event: TypeAlias = (
     | ModelAsked
     | ModelReplied
     | ModelFailed
+    | ModelWaited
+    | ModelGrounded
+    | ModelChosen
+    | SolverPinned
+    | ProviderSwitched
     | CacheHit
     | ToolCalled
     | CommandRan
@@ -628,6 +726,8 @@ Event: TypeAlias = (
     | GitStage
     | DiffTaken
     | PolicyResolved
+    | ModelAllowed
+    | ModelDenied
     | PolicyDenied
     | PolicyWarning
     | SandboxEnforced

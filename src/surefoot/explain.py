@@ -13,11 +13,16 @@ from surefoot.events import (
     GateDecided,
     GitStage,
     LedgerRepaired,
+    ModelChosen,
+    ModelDenied,
     ModelFailed,
+    ModelGrounded,
+    ModelWaited,
     NoFlyAdded,
     PhaseChanged,
     PolicyDenied,
     PolicyWarning,
+    ProviderSwitched,
     QuestionAnswered,
     Recorded,
     ReviewGiven,
@@ -27,6 +32,7 @@ from surefoot.events import (
     RunResumed,
     RunStopped,
     SelfFeedback,
+    SolverPinned,
     TestsRan,
     TurnClosed,
     TurnStarted,
@@ -175,6 +181,40 @@ def _(event: PolicyWarning) -> str:
 @_tell.register
 def _(event: BudgetRefused) -> str:
     return f"no budget for {event.purpose}: {event.asked:g} {event.what} asked, {event.left:g} left"
+
+
+@_tell.register
+def _(event: SolverPinned) -> str:
+    return f"judged by {', '.join(event.chain)}: {event.reason}"
+
+
+@_tell.register
+def _(event: ModelDenied) -> str:
+    return f"{event.model} may not be asked for {event.unit_id} ({event.rule}): {event.reason}"
+
+
+@_tell.register
+def _(event: ModelChosen) -> str | None:
+    if not event.model:
+        return f"nobody is asked for {event.unit_id}: {event.reason}"
+    after = f", then {', '.join(event.chain[1:4])}" if event.chain[1:] else ""
+    return f"{event.model} is asked for {event.unit_id}{after}: {event.reason}"
+
+
+@_tell.register
+def _(event: ModelWaited) -> str:
+    return f"waited {event.wait_s:g} s for {event.model} ({event.fault}) after call {event.attempt}"
+
+
+@_tell.register
+def _(event: ModelGrounded) -> str:
+    when = f"until {event.until:%H:%M:%S} UTC" if event.until else "in this run"
+    return f"{event.model} is not asked {when}: {event.reason}"
+
+
+@_tell.register
+def _(event: ProviderSwitched) -> str:
+    return f"{event.after} answers instead of {event.before}: {event.reason}"
 
 
 @_tell.register

@@ -15,12 +15,13 @@ from surefoot.events import (
 )
 from surefoot.gitops import tree_exists
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
+from surefoot.kernel.ports import RouteRequest
 from surefoot.kernel.state import apply, fold
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.projection import Projection
 from surefoot.project import Project
-from surefoot.values import Digest, EventId, RunId, TreeId, TurnId
+from surefoot.values import Digest, EventId, RunId, TreeId, TurnId, UnitId
 
 _CLASSES: tuple[EventClass, ...] = (
     "orchestrator",
@@ -40,6 +41,25 @@ def projection(project: Project) -> Iterator[Projection]:
     with Projection(project.folder / "ledger.db") as found:
         found.refresh(project.runs, extra=[project.folder / "events.jsonl"])
         yield found
+
+
+def route_request(project: Project, run_id: RunId, unit_id: str) -> RouteRequest:
+    """What the router would be asked for a unit now, by the run's own ledger.
+
+    Raises:
+        UsageError: The run has no such unit.
+    """
+    state = fold(read_events(project.ledger_file(run_id)))
+    found = state.units.get(UnitId(unit_id))
+    if found is None:
+        known = ", ".join(state.units) or "none yet"
+        raise UsageError(f"run {run_id} has no unit {unit_id!r}; it has {known}")
+    return RouteRequest(
+        unit=found.unit,
+        refused=frozenset(m for u, m in state.no_fly if u == found.unit.unit_id),
+        grounded=frozenset(state.grounded),
+        pressure=0.0,
+    )
 
 
 def query(

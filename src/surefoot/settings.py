@@ -12,7 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
-from surefoot.values import Digest
+from surefoot.models.catalogue import CardForm
+from surefoot.models.registry import EMBEDDED, is_local
+from surefoot.models.select import Pin
+from surefoot.values import Digest, Profile
 
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
@@ -42,9 +45,27 @@ class RunSettings(_Section):
 
 
 class SolverSettings(_Section):
-    """`[solver]`: the pinned model that judges."""
+    """`[solver]`: the pinned models that judge."""
 
     model: str | None = None
+    """One, or several with commas between: the first that can be reached judges."""
+
+
+class ModelSettings(_Section):
+    """`[models]`: who may be asked beside the model of `[run]`, and who never."""
+
+    use: tuple[str, ...] = ()
+    """Names that may follow when the first one fails or refuses."""
+    allow: tuple[str, ...] = ()
+    """Patterns such as `anthropic/*`; empty: all."""
+    deny: tuple[str, ...] = ()
+    pin: Pin = "first"
+    """What the model of `[run]` or `--model` is: asked first, the ceiling, or the only one."""
+    profile: Profile = Profile.BALANCED
+    patience_s: Seconds = 60.0
+    """Longest single wait within a turn for a provider that asks for one."""
+    card: tuple[CardForm, ...] = ()
+    """`[[models.card]]`: what the catalogue lacks or has wrong."""
 
 
 class TestSettings(_Section):
@@ -96,6 +117,7 @@ class Settings(_Section):
 
     run: RunSettings = RunSettings()
     solver: SolverSettings = SolverSettings()
+    models: ModelSettings = ModelSettings()
     test: TestSettings = TestSettings()
     repair: RepairSettings = RepairSettings()
     audit: AuditSettings = AuditSettings()
@@ -106,6 +128,12 @@ class Settings(_Section):
         found = [f"risk.{name}" for name, on in self.risk if on]
         if self.run.base_url is not None:
             found.append("run.base_url")
+        # A hosted model is sent the code and paid with the user's key; a card can make it look free.
+        if not is_local(self.run.model):
+            found.append("run.model")
+        if not all(map(is_local, (self.solver.model or EMBEDDED).split(","))):
+            found.append("solver.model")
+        found += [f"models.{key}" for key in ("use", "card") if getattr(self.models, key)]
         if self.audit.commands:
             found.append("audit.commands")
         if self.test.command is not None:
@@ -117,11 +145,19 @@ class Settings(_Section):
         return self.model_copy(
             update={
                 "risk": RiskSettings(),
-                "run": self.run.model_copy(update={"base_url": None}),
+                "run": self.run.model_copy(
+                    update={"base_url": None, "model": _trusted_model(self)}
+                ),
+                "solver": SolverSettings(),
+                "models": self.models.model_copy(update={"use": (), "card": ()}),
                 "audit": self.audit.model_copy(update={"commands": ()}),
                 "test": self.test.model_copy(update={"command": None}),
             }
         )
+
+
+def _trusted_model(settings: Settings) -> str:
+    return settings.run.model if is_local(settings.run.model) else EMBEDDED
 
 
 def read_settings(root: Path) -> tuple[Settings, Digest | None]:

@@ -18,6 +18,10 @@ class SystemClock:
         """Seconds that only grow."""
         return time.monotonic()
 
+    def sleep(self, seconds: float) -> None:
+        """Wait; ctrl-C ends it."""
+        time.sleep(max(0.0, seconds))
+
 
 class RandomIds:
     """Run ids that sort by time and do not meet."""

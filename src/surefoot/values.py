@@ -157,6 +157,15 @@ class Tier(StrEnum):
     HEAVY = "heavy"
 
 
+class Profile(StrEnum):
+    """What a run prefers when it chooses models (SPEC C4)."""
+
+    ECONOMY = "economy"
+    BALANCED = "balanced"
+    QUALITY = "quality"
+    BURN_MAX = "burn-max"
+
+
 class StepIntent(StrEnum):
     """What a plan step is for (SPEC E2)."""
 
@@ -384,6 +393,8 @@ class ModelFault(StrEnum):
     REFUSAL = "refusal"
     MALFORMED = "malformed"
     EMPTY = "empty"
+    TRUNCATED = "truncated"
+    """An answer that has to be whole was cut off at its length limit."""
     UNREACHABLE = "unreachable"
 
 

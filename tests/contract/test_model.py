@@ -11,9 +11,11 @@ from surefoot.codec import decode, encode
 from surefoot.kernel.ports import Model
 from surefoot.models.embedded import EmbeddedModel
 from surefoot.models.estimate import estimate_tokens
+from surefoot.models.hosted import HostedModel
 from surefoot.models.openai_chat import ChatServer, OpenAIChat
 from surefoot.models.weights import find
 from surefoot.testing.chat_server import ScriptedServer, speaks_for
+from surefoot.testing.messages_server import MessagesServer, speaks_messages_for
 from surefoot.testing.model import Rule, ScriptedModel
 from surefoot.values import (
     Message,
@@ -49,6 +51,26 @@ def served(scripted: Model) -> Iterator[Model]:
         model.close()
 
 
+@pytest.fixture
+def hosted(scripted: Model) -> Iterator[Model]:
+    with ScriptedServer(speaks_for(scripted)) as server:
+        yield HostedModel(
+            "openai/scripted", api_key="k", base_url=server.base_url, context_tokens=CONTEXT
+        )
+
+
+@pytest.fixture
+def hosted_streamed(scripted: Model) -> Iterator[Model]:
+    with MessagesServer(speaks_messages_for(scripted)) as server:
+        yield HostedModel(
+            "anthropic/scripted",
+            api_key="k",
+            base_url=server.base_url,
+            context_tokens=CONTEXT,
+            stream=True,
+        )
+
+
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[Model]:
     cache = platformdirs.user_cache_path("surefoot")
@@ -60,7 +82,19 @@ def embedded() -> Iterator[Model]:
     model.close()
 
 
-@pytest.fixture(params=["scripted", "served", pytest.param("embedded", marks=pytest.mark.model)])
+# LiteLLM uses what its dependencies advise against; in a program such warnings are not shown.
+ADVISED_AGAINST = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(
+    params=[
+        "scripted",
+        "served",
+        pytest.param("hosted", marks=ADVISED_AGAINST),
+        pytest.param("hosted_streamed", marks=ADVISED_AGAINST),
+        pytest.param("embedded", marks=pytest.mark.model),
+    ]
+)
 def model(request: pytest.FixtureRequest) -> Model:
     found: Model = request.getfixturevalue(request.param)
     return found

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ from surefoot.decisions.planning import RulePlanner
 from surefoot.errors import UsageError
 from surefoot.events import (
     Event,
+    ModelGrounded,
     NoFlyAdded,
     PhaseChanged,
+    ProviderSwitched,
     Recorded,
     RunOpened,
     RunResumed,
+    RunStopped,
     TurnClosed,
 )
 from surefoot.gates import default_gates
@@ -44,6 +48,10 @@ from surefoot.kernel.ports import (
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
+from surefoot.models.catalogue import Card
+from surefoot.models.router import PolicyRouter, RoutingPolicy
+from surefoot.models.select import Rules
+from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
 from surefoot.sandbox import open_processes
@@ -54,6 +62,7 @@ from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import ScriptedModel
 from surefoot.values import (
     Audit,
+    Ceilings,
     Classification,
     Digest,
     FileEdit,
@@ -70,6 +79,7 @@ from surefoot.values import (
     TestOutcome,
     TestReport,
     TestResult,
+    Tier,
 )
 
 BUGGY = """def double(x):
@@ -156,9 +166,16 @@ class Bench:
     processes: Processes
     tmp: Path
     journal: Journal = field(init=False)
-    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    ledger: MemoryLedger = field(init=False)
     gates: dict[GateName, Gate] = field(default_factory=lambda: dict(default_gates()))
     models: tuple[str, ...] = ("light",)
+    """Each named by its tier, with something after a dash where there are several of one."""
+    judge: Callable[[Ceilings], Asker] | None = None
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    def __post_init__(self) -> None:
+        self.ledger = MemoryLedger(clock=self.clock)
+
     overrides: Overrides = field(default_factory=Overrides)
     inspectors: tuple[Inspector, ...] = ()
     suite: Suite | None = None
@@ -178,7 +195,7 @@ class Bench:
 
     def start(self, executor: Executor) -> RunStatus:
         """The same with any executor."""
-        self.journal = Journal(self.ledger, FakeClock())
+        self.journal = Journal(self.ledger, self.clock)
         self.journal.record(
             RunOpened(
                 issue=self.issue,
@@ -198,7 +215,7 @@ class Bench:
 
     def resume(self, executor: Executor) -> RunStatus:
         """Take the run up from what the ledger holds."""
-        self.journal = Journal(self.ledger, FakeClock())
+        self.journal = Journal(self.ledger, self.clock)
         opened = self.journal.state.opened
         assert opened is not None
         self.journal.record(RunResumed(interrupted_turn=None))
@@ -224,10 +241,16 @@ class Bench:
             mode="auto_solve_full", flags={}, overrides=self.overrides, lock=self.lock
         )
         ceilings = policy.resolve().ceilings
-        askers = [
-            MeteredModel(ScriptedModel((), name=name), self.journal, ceilings)
+        clock = self.clock
+
+        def asker(name: str) -> MeteredModel:
+            return MeteredModel(ScriptedModel((), name=name), self.journal, ceilings, clock)
+
+        cards = tuple(
+            Card(name=name, provider="scripted", tier=Tier(name.partition("-")[0]))
             for name in self.models
-        ]
+        )
+        router = PolicyRouter(RoutingPolicy(cards=cards, rules=Rules(pinned=self.models[0])), asker)
         turn = TurnPorts(
             journal=self.journal,
             workspace=workspace,
@@ -238,11 +261,11 @@ class Bench:
                 audit=lambda _root: Audit(results=()),
             ),
             executors={"repair": executor},
-            solver=RuleSolver("judge"),
-            solver_asker=askers[0],
+            solver=RuleSolver(),
+            solver_asker=self.judge(ceilings) if self.judge else asker("judge"),
             gates=self.gates,
             policy=policy,
-            clock=FakeClock(),
+            clock=clock,
             sandbox=self.processes.level,
             unsandboxed_allowed=False,
         )
@@ -251,7 +274,7 @@ class Bench:
             planner=RulePlanner(lambda _finding: False),
             reviewers=(RuleReviewer(self.inspectors),),
             person=Refusing(),
-            askers=askers,
+            router=router,
         )
 
     def of(self, kind: type[Event]) -> list[Event]:
@@ -367,27 +390,113 @@ def test_an_idle_executor_is_blocked_after_one_more_try(bench: Bench) -> None:
     assert [t.classification for t in bench.turns] == [Classification.EXECUTOR_NOOP] * 2
 
 
+def test_an_idle_model_is_followed_by_a_higher_tier(bench: Bench) -> None:
+    """The same tier once more, then the next one, which also gets a second try of its own."""
+    bench.models = ("light", "heavy")
+    idle = says(TurnOutput(transcript="", claim="none"))
+    assert bench.run(idle, idle, idle, writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert [t.model for t in bench.turns] == ["light", "light", "heavy", "heavy"]
+
+
 def test_a_refusal_goes_to_the_next_tier(bench: Bench) -> None:
     """The refusing model is grounded for the unit, and the next one does the work."""
     bench.models = ("light", "heavy")
-    refused = TurnOutput(transcript="I'm sorry, I can't assist with that.", claim="none")
-    assert bench.run(says(refused), writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert bench.run(says(REFUSED), writes("calc.py", FIXED)) is RunStatus.COMPLETE
     assert [e.model for e in bench.of(NoFlyAdded) if isinstance(e, NoFlyAdded)] == ["light"]
 
 
 def test_refused_everywhere_is_an_honest_blocker(bench: Bench) -> None:
     """Without a higher tier the blocker says so."""
-    refused = TurnOutput(transcript="I'm sorry, I can't assist with that.", claim="none")
-    assert bench.run(says(refused)) is RunStatus.BLOCKED
+    assert bench.run(says(REFUSED)) is RunStatus.BLOCKED
     assert "no higher tier" in bench.reason
 
 
-def test_a_model_that_cannot_be_reached_pauses_the_run(bench: Bench) -> None:
-    """Infrastructure is reprocessed as the table says, then the run waits for a resume."""
-    down = ModelFailure(fault=ModelFault.UNREACHABLE, message="connection refused", model="light")
-    output = TurnOutput(transcript="", claim="none", failure=down)
-    assert bench.run(says(output)) is RunStatus.PAUSED
+REFUSED = TurnOutput(transcript="I'm sorry, I can't assist with that.", claim="none")
+
+
+def fails(fault: ModelFault, retry_after_s: float | None = None) -> Work:
+    """A turn that a model's failure ends."""
+    failure = ModelFailure(
+        fault=fault, message="so it is", model="light", retry_after_s=retry_after_s
+    )
+    return says(TurnOutput(transcript="", claim="none", failure=failure))
+
+
+def test_two_escalations_and_no_more(bench: Bench) -> None:
+    """Refused on three tiers, the run pauses on a hard blocker, and a resumed one asks none of them again."""
+    bench.models = ("light", "standard", "heavy")
+    assert bench.run(says(REFUSED)) is RunStatus.PAUSED
+    assert "hard blocker: 3 models gave up" in bench.reason
+    assert [t.model for t in bench.turns] == ["light", "standard", "heavy"]
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.BLOCKED
     assert len(bench.turns) == 3
+    assert "no higher tier" in bench.reason
+
+
+def test_a_refusal_passes_over_models_of_the_same_tier(bench: Bench) -> None:
+    """The next tier is asked, not the next model."""
+    bench.models = ("light-a", "light-b", "heavy")
+    assert bench.run(says(REFUSED), writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert [t.model for t in bench.turns] == ["light-a", "heavy"]
+
+
+def test_a_failed_model_is_followed_by_another(bench: Bench) -> None:
+    """A fault that lasts sends the next turn to the next of the chain, and costs no iteration."""
+    bench.models = ("light-a", "light-b")
+    bench.overrides = Overrides(max_iterations=1)
+    assert bench.run(fails(ModelFault.AUTH), writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert [t.model for t in bench.turns] == ["light-a", "light-b"]
+    switched = [e for e in bench.of(ProviderSwitched) if isinstance(e, ProviderSwitched)]
+    assert [(e.before, e.after) for e in switched] == [("light-a", "light-b")]
+
+
+def test_a_fault_that_lasts_on_every_model_is_a_blocker(bench: Bench) -> None:
+    """Nothing passes by itself, so nothing is waited for."""
+    assert bench.run(fails(ModelFault.AUTH)) is RunStatus.BLOCKED
+    assert len(bench.turns) == 1
+    assert "left alone" in bench.reason
+
+
+def test_a_stated_reset_within_the_time_limit_is_waited_for(bench: Bench) -> None:
+    """The run pauses, lets the time go by, and goes on by itself."""
+    began = bench.clock.monotonic()
+    limited = fails(ModelFault.RATE_LIMIT, retry_after_s=900)
+    assert bench.run(limited, writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert bench.clock.monotonic() - began >= 900
+
+
+def test_a_stated_reset_beyond_the_time_limit_pauses_with_its_time(bench: Bench) -> None:
+    """The stop says from when on a resume makes sense; then it does the work."""
+    limited = fails(ModelFault.RATE_LIMIT, retry_after_s=9000)
+    assert bench.run(limited) is RunStatus.PAUSED
+    stopped = [e for e in bench.of(RunStopped) if isinstance(e, RunStopped)][-1]
+    assert stopped.resume_at == bench.clock.now() + timedelta(seconds=9000)
+    bench.clock.advance(9000)
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
+
+
+def test_a_model_that_stays_away_is_asked_ever_less_often(bench: Bench) -> None:
+    """Each time it is left alone for longer, until the time limit; then the run waits for a resume."""
+    assert bench.run(fails(ModelFault.UNREACHABLE)) is RunStatus.PAUSED
+    grounded = [e for e in bench.of(ModelGrounded) if isinstance(e, ModelGrounded)]
+    assert 5 < len(grounded) == len(bench.turns) < 15
+    assert bench.journal.state.spend.iterations == 0
+
+
+def test_no_reachable_judge_is_a_blocker_of_its_own_class(bench: Bench) -> None:
+    """The protocol is not dropped: the turn is judged by a synthesised blocker, and the run waits for a resume."""
+    prose = TurnOutput(transcript="I have been thinking about this. " * 20, claim="none")
+    gone = UnavailableModel("judge", "there is no key")
+
+    def nobody(ceilings: Ceilings) -> Asker:
+        return MeteredModel(gone, bench.journal, ceilings, bench.clock)
+
+    bench.judge = nobody
+    assert bench.run(says(prose)) is RunStatus.PAUSED
+    assert bench.turns[-1].classification is Classification.BLOCKER_SOLVER_UNREACHABLE
+    assert "there is no key" in bench.reason
+    bench.judge = None
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
 
 
 def test_an_executor_that_breaks_is_tried_again_and_then_blocked(bench: Bench) -> None:

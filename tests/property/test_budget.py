@@ -85,7 +85,7 @@ def test_the_ceiling_is_never_passed(
     """Whatever is asked and however it fails, spend stays under the ceiling and equals what was used."""
     ledger, model = MemoryLedger(), Priced(shares)
     journal = Journal(ledger, FakeClock())
-    metered = MeteredModel(model, journal, limits(tokens))
+    metered = MeteredModel(model, journal, limits(tokens), FakeClock())
     number = 0
     for batch in calls:
         requests = [ask(number + i, size, answer) for i, (size, answer) in enumerate(batch)]
@@ -110,7 +110,7 @@ def test_state_is_the_fold_of_the_ledger(
     """The live state equals the fold; after a cut and a resume open reservations count as spent."""
     ledger = MemoryLedger()
     journal = Journal(ledger, FakeClock())
-    metered = MeteredModel(Priced(shares), journal, limits(2000))
+    metered = MeteredModel(Priced(shares), journal, limits(2000), FakeClock())
     for number, batch in enumerate(calls):
         metered.ask([ask(number * 10 + i, s, a) for i, (s, a) in enumerate(batch)])
     events = tuple(ledger.events())
@@ -133,7 +133,7 @@ def test_a_reply_that_the_turn_already_has_costs_nothing() -> None:
     """Asked again after a crash, the recorded reply answers."""
     model = Priced([0.5])
     journal = Journal(MemoryLedger(), FakeClock())
-    metered = MeteredModel(model, journal, limits(10_000))
+    metered = MeteredModel(model, journal, limits(10_000), FakeClock())
     first = metered.ask((ask(1, 10, 20),))
     assert metered.ask((ask(1, 10, 20),)) == first
     assert model.calls == 1

@@ -206,6 +206,18 @@ SAMPLES: tuple[e.Event, ...] = (
     e.LockChanged(locked=True, why="release", who="somebody"),
     e.SettingsTrusted(keys=("base_url",), who="somebody"),
     e.CandidatesRejected(what="single edits of m.py::f", count=100, listing=BLOB),
+    e.ModelWaited(model="openai/m", fault=v.ModelFault.RATE_LIMIT, wait_s=7.5, attempt=1),
+    e.ModelGrounded(
+        model="openai/m",
+        fault=v.ModelFault.OVERLOAD,
+        until=datetime(2026, 1, 1, 0, 5, tzinfo=UTC),
+        reason="overloaded",
+    ),
+    e.ModelChosen(unit_id=UNIT, model="embedded", chain=("embedded",), reason="1 of 1 eligible"),
+    e.SolverPinned(chain=("embedded",), reason="no solver is configured"),
+    e.ProviderSwitched(before="openai/m", after="embedded", reason="overloaded"),
+    e.ModelAllowed(unit_id=UNIT, model="embedded", rule="listed"),
+    e.ModelDenied(unit_id=UNIT, model="openai/m", rule="credential", reason="there is no key"),
 )
 
 

@@ -229,14 +229,14 @@ MADE_UP = REFUSED.replace("look at the parser", "I refuse")
 def test_certain_rules_ask_no_model(turn: Observation, expected: Classification) -> None:
     """Where the rules are certain the solver costs no call."""
     hand = Counting()
-    checkpoint = RuleSolver("judge").judge(turn, hand, hand)
+    checkpoint = RuleSolver().judge(turn, hand, hand)
     assert (hand.asked, checkpoint.classification) == (0, expected)
 
 
 def test_prose_without_work_is_read_by_the_model() -> None:
     """Only words in which nothing was done are for the pinned model."""
     hand = Counting(reply(REFUSED))
-    checkpoint = RuleSolver("judge").judge(seen(output=said(PROSE)), hand, hand)
+    checkpoint = RuleSolver().judge(seen(output=said(PROSE)), hand, hand)
     assert (hand.asked, checkpoint.decided_by) == (1, "model")
     assert checkpoint.classification is C.EXECUTOR_REFUSED
     assert checkpoint.excerpts == ("look at the parser",)
@@ -247,14 +247,14 @@ def test_an_agreeing_checkpoint_is_stamped_without_a_call() -> None:
     advice = was(C.BLOCKER_STALL)
     turn = seen(output=said(PROSE, advice=advice))
     hand = Counting()
-    assert RuleSolver("judge").judge(turn, hand, hand).decided_by == "fast-path"
+    assert RuleSolver().judge(turn, hand, hand).decided_by == "fast-path"
     assert hand.asked == 0
 
 
 def test_an_excerpt_that_is_not_in_the_transcript_is_rejected() -> None:
     """A made-up excerpt is sent back once, then the rules decide."""
     hand = Counting(reply(MADE_UP), reply(MADE_UP))
-    checkpoint = RuleSolver("judge").judge(seen(output=said(PROSE)), hand, hand)
+    checkpoint = RuleSolver().judge(seen(output=said(PROSE)), hand, hand)
     assert (hand.asked, checkpoint.decided_by) == (2, "rule")
     assert checkpoint.excerpts == ()
 
@@ -263,13 +263,13 @@ def test_the_model_cannot_say_complete() -> None:
     """Progress and completion are not among what may be read out of prose."""
     claim = '{"classification":"complete","summary":"all done","excerpt":"look at the parser"}'
     hand = Counting(reply(claim), reply(claim))
-    checkpoint = RuleSolver("judge").judge(seen(output=said(PROSE)), hand, hand)
+    checkpoint = RuleSolver().judge(seen(output=said(PROSE)), hand, hand)
     assert checkpoint.classification is C.BLOCKER_STALL
 
 
 def test_an_unreachable_solver_is_a_blocker_of_its_own() -> None:
     """The protocol is never dropped: the blocker is synthesised by rule."""
     hand = Counting(ModelFailure(fault=ModelFault.UNREACHABLE, message="refused", model="judge"))
-    checkpoint = RuleSolver("judge").judge(seen(output=said(PROSE)), hand, hand)
+    checkpoint = RuleSolver().judge(seen(output=said(PROSE)), hand, hand)
     assert checkpoint.classification is C.BLOCKER_SOLVER_UNREACHABLE
     assert (checkpoint.outcome, checkpoint.decided_by) == ("blocker", "synthesised")

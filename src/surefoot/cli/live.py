@@ -15,12 +15,16 @@ from surefoot.events import (
     CheckpointWritten,
     FactLearned,
     ModelAsked,
+    ModelGrounded,
+    ModelWaited,
     PhaseChanged,
     PolicyResolved,
     PolicyWarning,
+    ProviderSwitched,
     Recorded,
     RunOpened,
     SandboxEnforced,
+    SolverPinned,
     TestsRan,
     TurnClosed,
     TurnStarted,
@@ -123,6 +127,23 @@ class LiveView:
         self._say(
             f"{event.result.tool}: {len(event.result.findings)} findings [{event.result.state}]"
         )
+
+    @_show.register
+    def _(self, event: SolverPinned) -> None:
+        self._say(f"judged by {', '.join(event.chain)} ({event.reason})")
+
+    @_show.register
+    def _(self, event: ModelWaited) -> None:
+        self._say(f"waiting {event.wait_s:g} s for {event.model}: {event.fault}")
+
+    @_show.register
+    def _(self, event: ModelGrounded) -> None:
+        when = f"until {event.until:%H:%M:%S} UTC" if event.until else "in this run"
+        self._say(f"{event.model} is not asked {when}: {event.reason}"[:220])
+
+    @_show.register
+    def _(self, event: ProviderSwitched) -> None:
+        self._say(f"{event.after} instead of {event.before}")
 
     @_show.register
     def _(self, event: ModelAsked) -> None:

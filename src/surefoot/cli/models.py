@@ -1,27 +1,122 @@
-"""`surefoot models list|pull|test`: the models that a run can ask."""
+"""`surefoot models list|show|explain|pull|test`: the models that a run can ask, and why which one."""
 
+import os
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli.common import JsonOption, command, places, print_json
+from surefoot.cli.common import JsonOption, RepoOption, command, open_here, places, print_json
+from surefoot.errors import UsageError
 
-app = typer.Typer(help="List, pull and test models.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from surefoot.events import TurnClosed
+    from surefoot.kernel.ports import RouteRequest
+    from surefoot.lineup import Lineup
+    from surefoot.models.catalogue import Card
+    from surefoot.models.select import Scored, Selection
+    from surefoot.project import Project
+    from surefoot.values import Unit, UnitType
+
+app = typer.Typer(
+    help="List, explain, pull and test models.", no_args_is_help=True, rich_markup_mode=None
+)
+ModelOption = Annotated[
+    str | None, typer.Option(help="embedded, PROVIDER/NAME, auto or scripted:FILE.")
+]
+BaseUrlOption = Annotated[
+    str | None, typer.Option(help="Of a server of your own, for PROVIDER/NAME.")
+]
 
 
 @app.command("list")
 @command
-def list_models(json: JsonOption = False) -> None:
+def list_models(repo: RepoOption = Path(), json: JsonOption = False) -> None:
     """List the models that are known here, and whether each can be used."""
-    from surefoot.models import known_models
-
-    known = known_models(places().cache)
+    lineup = _lineup(_project(repo), None, None, None)
+    rows = [(card, *_ready(lineup, card)) for card in lineup.catalogue.cards.values()]
     if json:
-        print_json({m.spec: {"ready": m.ready, "detail": m.detail} for m in known})
+        print_json({card.name: {"ready": ready, "detail": told} for card, ready, told in rows})
         return
-    for model in known:
-        typer.echo(f"{model.spec:<24} {'ready' if model.ready else 'not ready':<10} {model.detail}")
+    for card, ready, told in rows:
+        typer.echo(f"{card.name:<32} {'ready' if ready else 'not ready':<10} {told}")
+
+
+@app.command("show")
+@command
+def show(
+    model: Annotated[str, typer.Argument(help="As after --model.")],
+    repo: RepoOption = Path(),
+    json: JsonOption = False,
+) -> None:
+    """Show what is known of a model: context, price, abilities, scores, and where that comes from."""
+    lineup = _lineup(_project(repo), None, None, None)
+    catalogue = lineup.catalogue
+    card = catalogue.card(model)
+    ready, told = _ready(lineup, card)
+    facts = {
+        "name": card.name,
+        "provider": card.provider,
+        "tier": card.tier.value,
+        "context_tokens": card.context_tokens,
+        "prompt_usd": card.prompt_usd,
+        "completion_usd": card.completion_usd,
+        "tools": card.tools,
+        "schema": card.schema,
+        "scores": dict(card.scores),
+        "listed": card.listed,
+        "ready": ready,
+        "detail": told,
+        "source": catalogue.source if card.listed else "nobody listed it: conservative values",
+    }
+    if json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name:<16} {value}")
+
+
+@app.command("explain")
+@command
+def explain(
+    unit: Annotated[
+        str,
+        typer.Argument(
+            help="A kind of unit (fix, feature, refactor, test, docs, plan, audit), or a unit of --run."
+        ),
+    ],
+    run: Annotated[
+        str | None, typer.Option("--run", help="The run that the unit is of; the last if left out.")
+    ] = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    profile: Annotated[
+        str | None, typer.Option(help="economy, balanced, quality or burn-max.")
+    ] = None,
+    repo: RepoOption = Path(),
+    json: JsonOption = False,
+) -> None:
+    """Explain who would be asked for a unit: what it needs, who is eligible, who is not and why, scores, and the order."""
+    from surefoot.cli.solve import read_profile
+    from surefoot.models.select import Standing, needs_of, select
+
+    project = _project(repo)
+    lineup = _lineup(project, model, base_url, read_profile(profile))
+    asked = _asked(project, unit, run)
+    policy = lineup.routing(_history(project))
+    standing = Standing(
+        refused=asked.refused,
+        grounded=asked.grounded,
+        pressure=asked.pressure,
+        profile=policy.profile,
+        history=policy.history,
+    )
+    selection = select(needs_of(asked.unit), policy.cards, policy.rules, standing)
+    if json:
+        print_json(_as_json(lineup, selection))
+    else:
+        _print(lineup, selection)
 
 
 @app.command("pull")
@@ -53,20 +148,16 @@ class _Bar:
 @app.command("test")
 @command
 def test(
-    model: Annotated[
-        str, typer.Option(help="embedded, openai/NAME or scripted:FILE.")
-    ] = "embedded",
-    base_url: Annotated[str | None, typer.Option(help="Of an OpenAI-compatible server.")] = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    repo: RepoOption = Path(),
     json: JsonOption = False,
 ) -> None:
     """Ask a model one question and say how it answered."""
-    import os
-
-    from surefoot.models import open_model
     from surefoot.values import Message, ModelFailure, ModelRequest
 
-    key = os.environ.get("OPENAI_API_KEY")
-    asked = open_model(model, base_url=base_url, api_key=key, cache=places().cache)
+    lineup = _lineup(_project(repo), model, base_url, None)
+    asked = lineup.open(lineup.model)
     request = ModelRequest(
         purpose="models-test",
         messages=(Message(role="user", content="Reply with the one word: ready"),),
@@ -83,3 +174,146 @@ def test(
         typer.echo(f"{answer.model}: {told.strip()!r} in {answer.wall_s:.2f} s")
     if failed:
         raise typer.Exit(1)
+
+
+# --- what the commands share ---------------------------------------------------------------------
+
+
+def _project(repo: Path) -> "Project | None":
+    """The repository here, if any: models can be looked at without one."""
+    from surefoot.errors import RepositoryError
+
+    try:
+        return open_here(repo)
+    except RepositoryError:
+        return None
+
+
+def _lineup(
+    project: "Project | None", model: str | None, base_url: str | None, profile: str | None
+) -> "Lineup":
+    from surefoot.lineup import Lineup
+    from surefoot.settings import Settings
+    from surefoot.values import Profile
+
+    settings = project.settings if project else Settings()
+    return Lineup(
+        model=model or settings.run.model,
+        base_url=base_url or settings.run.base_url,
+        judges=settings.solver.model,
+        profile=Profile(profile) if profile else settings.models.profile,
+        settings=settings.models,
+        environ=dict(os.environ),
+        cache=places().cache,
+    )
+
+
+def _ready(lineup: "Lineup", card: "Card") -> tuple[bool, str]:
+    from surefoot.models import known_models
+
+    for known in known_models(lineup.cache):
+        if known.spec == card.name:
+            return known.ready, known.detail
+    denial = lineup.denial(card)
+    if denial is not None:
+        return False, f"{denial.reason} [{denial.rule}]"
+    return True, f"{card.tier}, {card.context_tokens} tokens, {_price(card)}"
+
+
+def _price(card: "Card") -> str:
+    return f"${card.prompt_usd:g} in, ${card.completion_usd:g} out for a million tokens"
+
+
+def _asked(project: "Project | None", given: str, run: str | None) -> "RouteRequest":
+    """What the router would be asked for a kind of unit, or for a unit of a run as that run stands."""
+    from surefoot.kernel.ports import RouteRequest
+    from surefoot.values import UnitType
+
+    if given in list(UnitType) and run is None:
+        unit = _plain_unit(UnitType(given))
+        return RouteRequest(unit=unit, refused=frozenset(), grounded=frozenset(), pressure=0.0)
+    if project is None:
+        raise UsageError(f"{given!r} is no kind of unit; give one of {', '.join(UnitType)}")
+    from surefoot.inspection import route_request
+
+    return route_request(project, project.find_run(run), given)
+
+
+def _plain_unit(kind: "UnitType") -> "Unit":
+    from surefoot.values import Complexity, Issue, PlanIR, Unit, UnitId
+
+    plan = PlanIR(
+        analysis="", steps=(), verification=(), complexity=Complexity.MEDIUM, confidence=1.0
+    )
+    return Unit(
+        unit_id=UnitId(kind.value),
+        unit_type=kind,
+        strategy="repair",
+        issue=Issue(source="text"),
+        plan=plan,
+    )
+
+
+def _history(project: "Project | None") -> "tuple[TurnClosed, ...]":
+    """Closed turns of the runs here."""
+    if project is None or not project.run_ids():
+        return ()
+    from surefoot.app import REMEMBERED
+    from surefoot.ledger import recent_turns
+
+    ledgers = (project.ledger_file(run_id) for run_id in reversed(project.run_ids()))
+    return recent_turns(ledgers, most=REMEMBERED)
+
+
+def _as_json(lineup: "Lineup", selection: "Selection") -> dict[str, object]:
+    judging = lineup.judging()
+    return {
+        "needs": {
+            "unit_type": selection.needs.unit_type.value,
+            "weights": dict(selection.needs.weights),
+            "context_tokens": selection.needs.context_tokens,
+            "tools": selection.needs.tools,
+        },
+        "profile": lineup.profile.value,
+        "catalogue": lineup.catalogue.version,
+        "chain": [_scored_as_json(s) for s in selection.chain],
+        "denied": [
+            {"model": d.model, "rule": d.rule, "reason": d.reason} for d in selection.denied
+        ],
+        "judges": {"chain": list(judging.models), "reason": judging.reason},
+    }
+
+
+def _scored_as_json(scored: "Scored") -> dict[str, object]:
+    return {
+        "model": scored.card.name,
+        "tier": scored.card.tier.value,
+        "score": round(scored.score, 2),
+        "capability": round(scored.capability, 2),
+        "history": round(scored.history, 2),
+        "cost": round(scored.cost, 2),
+        "listed": scored.card.listed,
+    }
+
+
+def _print(lineup: "Lineup", selection: "Selection") -> None:
+    needs, judging = selection.needs, lineup.judging()
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in needs.weights.items())
+    tools = "tools" if needs.tools else "no tools"
+    typer.echo(
+        f"{needs.unit_type} needs {weights}; {needs.context_tokens} tokens of context; {tools}"
+    )
+    typer.echo(f"profile {lineup.profile}, catalogue {lineup.catalogue.version}")
+    typer.echo("may be asked, in this order:" if selection.chain else "no model may be asked")
+    for number, scored in enumerate(selection.chain, 1):
+        card = scored.card
+        typer.echo(
+            f"{number:>3}. {card.name:<32} {scored.score:5.1f} = {scored.capability:.1f} capability "
+            f"{scored.history:+.1f} history {-scored.cost:+.1f} cost; {card.tier}, {_price(card)}"
+            + ("" if card.listed else "; nobody listed it")
+        )
+    if selection.denied:
+        typer.echo("not asked:")
+    for denied in selection.denied:
+        typer.echo(f"     {denied.model:<32} {denied.rule}: {denied.reason}")
+    typer.echo(f"judged by {', '.join(judging.models)}: {judging.reason}")

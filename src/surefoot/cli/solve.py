@@ -51,12 +51,17 @@ def solve(
         str | None, typer.Option(help="report_only, auto_fix_safe or auto_solve_full.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="embedded, openai/NAME or scripted:FILE.")
+        str | None, typer.Option(help="embedded, PROVIDER/NAME, auto or scripted:FILE.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="Of an OpenAI-compatible server, for openai/NAME.")
+        str | None, typer.Option(help="Of a server of your own, for PROVIDER/NAME.")
     ] = None,
-    solver_model: Annotated[str | None, typer.Option(help="The model that judges turns.")] = None,
+    solver_model: Annotated[
+        str | None, typer.Option(help="The model that judges turns, or several with commas.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="economy, balanced, quality or burn-max.")
+    ] = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     budget_usd: UsdOption = None,
@@ -82,6 +87,7 @@ def solve(
         model=model,
         base_url=base_url,
         solver_model=solver_model,
+        profile=read_profile(profile),
         seed=seed,
         max_iterations=max_iterations,
         time_s=time_limit,
@@ -156,6 +162,19 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Pa
     if "\n" not in given and " " not in given and ("/" in given or given.endswith((".md", ".txt"))):
         raise UsageError(f"{given!r} looks like a file, but there is none; give a path or the text")
     return _checked("text", given.encode())
+
+
+def read_profile(given: str | None) -> str | None:
+    """The profile as given.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    from surefoot.values import Profile
+
+    if given is not None and given not in list(Profile):
+        raise UsageError(f"there is no profile {given!r}; it is one of {', '.join(Profile)}")
+    return given
 
 
 def _is_file(given: str) -> bool:

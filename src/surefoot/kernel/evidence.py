@@ -108,7 +108,11 @@ def new_tests(
         on_base.state in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
         and on_result.state is ReportState.COMPLETE
     )
-    told = f"passed: {_names(new_ids)}"
+    told = (
+        f"passed: {_names(new_ids)}"
+        if new_ids
+        else "there is none, and nothing else shows the change"
+    )
     if not usable:
         told = f"on the base: {_line(on_base)}; on the result: {_line(on_result)}"
     elif theatrical:

@@ -1,6 +1,8 @@
 """No call without a reservation, none unrecorded, none paid twice (promise 6)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from surefoot.codec import decode, encode
 from surefoot.events import (
@@ -12,10 +14,13 @@ from surefoot.events import (
     ModelAsked,
     ModelFailed,
     ModelReplied,
+    ModelWaited,
+    ProviderSwitched,
 )
 from surefoot.kernel.budget import Shortage, shortage
+from surefoot.kernel.failures import FAULTS
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.ports import Model
+from surefoot.kernel.ports import Asker, Clock, Model
 from surefoot.values import (
     Ceilings,
     Digest,
@@ -23,18 +28,61 @@ from surefoot.values import (
     Message,
     ModelAnswer,
     ModelFailure,
+    ModelFault,
     ModelReply,
     ModelRequest,
+    Usage,
 )
+
+PATIENCE_S: Final = 60.0
+"""Longest single wait within a turn, unless the settings say otherwise."""
+_OTHER_SEED: Final = 1_000_003
+_CUT: Final = frozenset(
+    {
+        ModelFault.TIMEOUT,
+        ModelFault.BROKEN_STREAM,
+        ModelFault.MALFORMED,
+        ModelFault.EMPTY,
+        ModelFault.TRUNCATED,
+    }
+)
+"""Failures after which the server may have written, and billed, a whole answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """One request with what was set aside for it."""
+
+    index: int
+    request: ModelRequest
+    digest: Digest
+    reservation: EventId
+    upper: Usage
+    """What it can cost at most."""
 
 
 class MeteredModel:
-    """The `Asker` of a run: a model behind the run's budget and ledger."""
+    """The `Asker` of a run: a model behind the run's budget and ledger, patient with what passes by itself.
 
-    def __init__(self, model: Model, journal: Journal, ceilings: Ceilings) -> None:
+    A failure that another call may mend is answered by the same call again, at most as often as the table `FAULTS` says,
+    each under a reservation of its own. A provider that asks for a wait longer than `patience_s`, or than the run still
+    has, is not waited for here: the failure goes to the caller.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        journal: Journal,
+        ceilings: Ceilings,
+        clock: Clock,
+        *,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self._model = model
         self._journal = journal
         self._ceilings = ceilings
+        self._clock = clock
+        self._patience_s = patience_s
 
     @property
     def model(self) -> str:
@@ -61,7 +109,7 @@ class MeteredModel:
         A reply that this turn already got before a crash is used again and costs nothing.
         """
         known: dict[int, ModelAnswer] = {}
-        fresh: list[tuple[int, ModelRequest, Digest, EventId]] = []
+        fresh: list[_Call] = []
         for index, request in enumerate(requests):
             digest = self._journal.put(encode(request))
             reply = self._journal.state.replies.get((self._journal.turn_id, digest))
@@ -69,14 +117,14 @@ class MeteredModel:
                 self._journal.record(CacheHit(request=digest, reply=reply))
                 known[index] = decode(ModelReply, self._journal.get(reply))
                 continue
-            reservation = self._reserve(request)
-            if reservation is None:
+            call = self._reserve(index, request, digest)
+            if call is None:
                 break
-            fresh.append((index, request, digest, reservation))
-        known |= self._call(fresh)
+            fresh.append(call)
+        known |= self._until_settled(fresh)
         return tuple(known[index] for index in sorted(known))
 
-    def _reserve(self, request: ModelRequest) -> EventId | None:
+    def _reserve(self, index: int, request: ModelRequest, digest: Digest) -> _Call | None:
         prompt = self._model.count_tokens(request.messages)
         tokens = prompt + request.max_tokens
         cost = self._model.estimate_usd(prompt, request.max_tokens)
@@ -84,37 +132,91 @@ class MeteredModel:
         if short is not None:
             self._journal.record(refusal(short, request.purpose))
             return None
-        return self._journal.record(
-            BudgetReserved(purpose=request.purpose, tokens=tokens, cost_usd=cost)
+        reserved = BudgetReserved(purpose=request.purpose, tokens=tokens, cost_usd=cost)
+        return _Call(
+            index=index,
+            request=request,
+            digest=digest,
+            reservation=self._journal.record(reserved),
+            upper=Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens, cost_usd=cost),
         )
 
-    def _call(
-        self, batch: Sequence[tuple[int, ModelRequest, Digest, EventId]]
-    ) -> dict[int, ModelAnswer]:
-        if not batch:
-            return {}
+    # --- calls and calls again -------------------------------------------------------------------
+
+    def _until_settled(self, calls: Sequence[_Call]) -> dict[int, ModelAnswer]:
+        """Answers by index: a reply, or the failure after which the table allows no further call."""
+        outcome: dict[int, ModelAnswer] = {}
+        attempt = 1
+        while calls:
+            answers = self._call(calls)
+            outcome |= {call.index: answer for call, answer in zip(calls, answers, strict=True)}
+            failed = [
+                (call, answer)
+                for call, answer in zip(calls, answers, strict=True)
+                if isinstance(answer, ModelFailure)
+            ]
+            calls = self._again(failed, attempt)
+            attempt += 1
+        return outcome
+
+    def _again(self, failed: Sequence[tuple[_Call, ModelFailure]], attempt: int) -> list[_Call]:
+        """The calls to make once more, after the wait that the slowest of them needs."""
+        worth = [
+            (call, failure, wait_s)
+            for call, failure in failed
+            if (wait_s := self._wait_s(failure, attempt)) is not None
+        ]
+        if not worth:
+            return []
+        _, slowest, wait_s = max(worth, key=lambda entry: entry[2])
+        waited = ModelWaited(
+            model=self._model.name, fault=slowest.fault, wait_s=wait_s, attempt=attempt
+        )
+        self._journal.record(waited)
+        self._clock.sleep(wait_s)
+        again = []
+        for call, failure, _ in worth:
+            request = _changed(call.request, failure.fault)
+            renewed = self._reserve(call.index, request, self._journal.put(encode(request)))
+            if renewed is None:
+                break
+            again.append(renewed)
+        return again
+
+    def _wait_s(self, failure: ModelFailure, attempt: int) -> float | None:
+        """Seconds before the next call; None when there is none."""
+        path = FAULTS[failure.fault]
+        if attempt > path.extra_calls:
+            return None
+        left_s = self._ceilings.time_s - self._journal.spend().time_s
+        if failure.retry_after_s is not None:
+            wait_s = failure.retry_after_s
+            return wait_s if wait_s <= min(self._patience_s, left_s) else None
+        wait_s = min(path.wait_s * 2 ** (attempt - 1), self._patience_s)
+        return wait_s if wait_s <= left_s else None
+
+    def _call(self, batch: Sequence[_Call]) -> tuple[ModelAnswer, ...]:
         asked = [
             ModelAsked(
-                purpose=request.purpose,
+                purpose=call.request.purpose,
                 model=self._model.name,
-                request=digest,
-                reservation=reservation,
+                request=call.digest,
+                reservation=call.reservation,
             )
-            for _, request, digest, reservation in batch
+            for call in batch
         ]
         self._journal.record_all(asked)
-        answers = self._model.complete([request for _, request, _, _ in batch])
-        outcome: dict[int, ModelAnswer] = {}
-        for (index, _, digest, reservation), answer in zip(batch, answers, strict=True):
+        given = self._model.complete([call.request for call in batch])
+        answers = tuple(
+            _billed(call, _whole(call.request, answer))
+            for call, answer in zip(batch, given, strict=True)
+        )
+        for call, answer in zip(batch, answers, strict=True):
+            settled = BudgetSettled(reservation=call.reservation, usage=answer.usage)
             self._journal.record_all(
-                (
-                    self._ended(digest, answer),
-                    BudgetSettled(reservation=reservation, usage=answer.usage),
-                ),
-                cause=reservation,
+                (self._ended(call.digest, answer), settled), cause=call.reservation
             )
-            outcome[index] = answer
-        return outcome
+        return answers
 
     def _ended(self, request: Digest, answer: ModelAnswer) -> Event:
         blob = self._journal.put(encode(answer))
@@ -140,3 +242,76 @@ class MeteredModel:
 def refusal(short: Shortage, purpose: str) -> BudgetRefused:
     """The event of a reservation that could not be made."""
     return BudgetRefused(purpose=purpose, what=short.what, asked=short.asked, left=short.left)
+
+
+def _changed(request: ModelRequest, fault: ModelFault) -> ModelRequest:
+    """The request as it is made again."""
+    path = FAULTS[fault]
+    if path.other_seed:
+        request = replace(request, seed=request.seed + _OTHER_SEED)
+    if path.longer:
+        request = replace(request, max_tokens=2 * request.max_tokens)
+    return request
+
+
+def _whole(request: ModelRequest, answer: ModelAnswer) -> ModelAnswer:
+    """A reply that has to be JSON and was cut off at its limit is a failure."""
+    if isinstance(answer, ModelReply) and request.json_schema and answer.finish == "length":
+        return ModelFailure(
+            fault=ModelFault.TRUNCATED,
+            message=f"the answer was cut off after {request.max_tokens} tokens",
+            model=answer.model,
+            usage=answer.usage,
+            wall_s=answer.wall_s,
+        )
+    return answer
+
+
+def _billed(call: _Call, answer: ModelAnswer) -> ModelAnswer:
+    """The answer with what it is counted at: as reported, else as much as it can have cost."""
+    if answer.usage.prompt_tokens > 0:
+        return answer
+    if isinstance(answer, ModelReply) or answer.fault in _CUT:
+        return replace(answer, usage=call.upper)
+    return answer
+
+
+class AskerChain:
+    """Several askers as one, for the solver: the next one is asked when the one before cannot be reached (SPEC A2)."""
+
+    def __init__(self, askers: Sequence[Asker], journal: Journal) -> None:
+        self._askers = tuple(askers)
+        self._journal = journal
+        self._at = 0
+
+    @property
+    def model(self) -> str:
+        """Name of the model that is asked now."""
+        return self._askers[self._at].model
+
+    @property
+    def context_tokens(self) -> int:
+        """Of the model that is asked now."""
+        return self._askers[self._at].context_tokens
+
+    @property
+    def parallel(self) -> int:
+        """Of the model that is asked now."""
+        return self._askers[self._at].parallel
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """By the model that is asked now."""
+        return self._askers[self._at].count_tokens(messages)
+
+    def ask(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        """Answers of the first asker, from where the chain stands, that gives any; else the last one's failures."""
+        while True:
+            answers = self._askers[self._at].ask(requests)
+            failures = [a for a in answers if isinstance(a, ModelFailure)]
+            if len(failures) < len(answers) or not answers or self._at + 1 == len(self._askers):
+                return answers
+            before = self.model
+            self._at += 1
+            self._journal.record(
+                ProviderSwitched(before=before, after=self.model, reason=failures[0].message)
+            )

@@ -59,6 +59,10 @@ class Clock(Protocol):
         """Seconds that only grow."""
         ...
 
+    def sleep(self, seconds: float) -> None:
+        """Let so much time go by; ctrl-C ends it."""
+        ...
+
 
 class Ids(Protocol):
     """Identity comes in as an argument."""
@@ -426,13 +430,41 @@ class Observation:
     """What the kernel proved of the turn's tree; empty when nothing changed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteRequest:
+    """What a choice of a model rests on, all of it from the ledger."""
+
+    unit: Unit
+    refused: frozenset[str]
+    """Models that refused this unit; it goes to a higher tier than theirs."""
+    grounded: frozenset[str]
+    """Models that failed and are not to be asked now."""
+    pressure: float
+    """Largest used share of any ceiling, 0 and up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """Who is asked for the next turn of a unit; None when nobody may be."""
+
+    asker: Asker | None
+    reason: str
+    chain: tuple[str, ...] = ()
+    """The chosen model and those that would follow it."""
+    verdicts: tuple[Event, ...] = ()
+    """`ModelAllowed` and `ModelDenied`, one a model that was looked at."""
+
+
+class Router(Protocol):
+    """Chooses the executor's model by policy; the solver's is never its business (SPEC A2, C4)."""
+
+    def route(self, request: RouteRequest) -> Routed:
+        """The same request gets the same answer."""
+        ...
+
+
 class Solver(Protocol):
     """Observes a turn and writes the canonical checkpoint; never edits, never routed (SPEC A1, A2)."""
-
-    @property
-    def model(self) -> str:
-        """Name of the pinned model, or of the chain's first."""
-        ...
 
     def judge(self, seen: Observation, asker: Asker, notebook: Notebook) -> Checkpoint:
         """Classify the turn."""

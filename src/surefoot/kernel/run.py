@@ -8,14 +8,19 @@ decides what follows. Everything a phase needs is in the folded state, so a run 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
 from surefoot.events import (
     ActionDecided,
     BudgetPressure,
+    ModelChosen,
+    ModelGrounded,
     NoFlyAdded,
     PhaseChanged,
     PlanMade,
     PolicyResolved,
+    ProviderSwitched,
     QuestionAnswered,
     QuestionAsked,
     ReviewGiven,
@@ -25,9 +30,17 @@ from surefoot.events import (
 )
 from surefoot.kernel.budget import exhausted, share_used
 from surefoot.kernel.evidence import added_findings
-from surefoot.kernel.failures import REPROCESSING, is_final
+from surefoot.kernel.failures import FAULTS, REPROCESSING, is_final
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
-from surefoot.kernel.ports import Asker, Person, Planner, Reviewer, ReviewInput
+from surefoot.kernel.ports import (
+    Person,
+    Planner,
+    Reviewer,
+    ReviewInput,
+    Routed,
+    Router,
+    RouteRequest,
+)
 from surefoot.kernel.proof import failed
 from surefoot.kernel.state import RunState, UnitState
 from surefoot.kernel.turn import Turn, TurnPorts
@@ -39,6 +52,7 @@ from surefoot.values import (
     Evidence,
     FailureClass,
     GateOutcome,
+    ModelFault,
     ReportState,
     Resolution,
     Review,
@@ -46,12 +60,13 @@ from surefoot.values import (
     Severity,
     TreeId,
     Unit,
-    UnitId,
 )
 
 _MOST_ESCALATIONS = 2
 """Refusals of one unit on ever higher tiers before the run stops for good (SPEC A5)."""
 _PRESSURE = (0.5, 0.9)
+_LONGEST_GROUNDING_S: Final = 3600.0
+"""How long a model that fails again and again is left alone, where its provider names no time."""
 
 Step = tuple[Trigger, str]
 
@@ -64,8 +79,8 @@ class RunPorts:
     planner: Planner
     reviewers: Sequence[Reviewer]
     person: Person
-    askers: Sequence[Asker]
-    """Models for the executor, in the order of escalation."""
+    router: Router
+    """Chooses the executor's model, turn by turn."""
 
 
 class Run:
@@ -107,9 +122,24 @@ class Run:
 
         A run that was killed between its last step and that word only says it.
         """
-        resolution = self._resolve()
         if ENDS.get(self.state.phase) in RESUMABLE:
             self._move(Trigger.RESUME, "taken up again")
+        self._steps_to_an_end()
+        while self._waited():
+            self._steps_to_an_end()
+        status = ENDS[self.state.phase]
+        elapsed = round(self._t.clock.monotonic() - self._began, 3)
+        stopped = RunStopped(
+            status=status,
+            reason=self.state.reason,
+            elapsed_s=elapsed,
+            resume_at=self._free_again() if status is RunStatus.PAUSED else None,
+        )
+        self._journal.record(stopped)
+        return status
+
+    def _steps_to_an_end(self) -> None:
+        resolution = self._resolve()
         while self.state.phase not in ENDS:
             locked = self._t.policy.locked()
             try:
@@ -120,10 +150,21 @@ class Run:
                 trigger, reason = Trigger.CANCEL, "interrupted from the keyboard"
             self._move(trigger, reason)
             self._note_pressure(resolution)
-        status = ENDS[self.state.phase]
-        elapsed = round(self._t.clock.monotonic() - self._began, 3)
-        self._journal.record(RunStopped(status=status, reason=self.state.reason, elapsed_s=elapsed))
-        return status
+
+    def _waited(self) -> bool:
+        """Whether a paused run has waited, within its time limit, until a model may be asked again."""
+        until = self._free_again()
+        if self.state.phase is not Phase.PAUSED or until is None:
+            return False
+        wait_s = (until - self._t.clock.now()).total_seconds()
+        if wait_s > self._resolve().ceilings.time_s - self._journal.spend().time_s:
+            return False
+        try:
+            self._t.clock.sleep(wait_s)
+        except KeyboardInterrupt:
+            return False
+        self._move(Trigger.RESUME, "waited until a model may be asked again")
+        return True
 
     # --- phases ----------------------------------------------------------------------------------
 
@@ -177,10 +218,10 @@ class Run:
         short = exhausted(resolution.ceilings, self._journal.spend())
         if short is not None:
             return Trigger.BUDGET_SPENT, f"no further turn: {short}"
-        asker = self._asker(unit.unit.unit_id)
-        if asker is None:
-            return Trigger.BLOCKER, "every model refused this unit; there is no higher tier"
-        return self._after(Turn(self._t, unit, asker, resolution).run())
+        routed = self._route(unit, resolution)
+        if routed.asker is None:
+            return self._nobody(unit, routed)
+        return self._after(Turn(self._t, unit, routed.asker, resolution).run())
 
     def _review(self) -> Step:
         proofs = self._proofs()
@@ -243,43 +284,97 @@ class Run:
         unit = self.state.units[closed.unit_id]
         if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
             return self._ask_person(closed.reason)
-        if closed.classification is Classification.EXECUTOR_REFUSED:
-            return self._escalate(unit, closed.reason)
+        idle = unit.idle > REPROCESSING[FailureClass.EXECUTION].extra_attempts
+        if idle or closed.classification is Classification.EXECUTOR_REFUSED:
+            return self._escalate(unit, closed)
         if closed.classification is Classification.BLOCKER_SOLVER_UNREACHABLE:
             return Trigger.PAUSE, closed.reason
+        if closed.fault is not None:
+            return self._ground(closed, closed.fault)
         if unit.ended == "blocked":
             return Trigger.TURN_ENDED, f"unit {closed.unit_id} is blocked: {closed.reason}"
         return self._by_table(unit, closed)
 
     def _by_table(self, unit: UnitState, closed: TurnClosed) -> Step:
         final = [f for f in unit.last_failures if is_final(f, unit.failures.get(f, 0))]
-        if not final:
+        # Idle turns are counted a model (see `_after`), not a unit.
+        if not final or closed.classification is Classification.EXECUTOR_NOOP:
             return Trigger.TURN_ENDED, closed.reason
-        if closed.classification is Classification.BLOCKER_INFRASTRUCTURE:
-            return Trigger.PAUSE, closed.reason
         attempts = REPROCESSING[final[0]].extra_attempts + 1
         return Trigger.BLOCKER, f"{closed.reason} (after {attempts} attempts)"
 
-    def _escalate(self, unit: UnitState, reason: str) -> Step:
-        asker = self._asker(unit.unit.unit_id)
-        assert asker is not None  # noqa: S101  # it is the one that has just refused
+    def _escalate(self, unit: UnitState, closed: TurnClosed) -> Step:
+        """A model that refused, or did nothing twice, is not asked for the unit again; a higher tier is, twice at most.
+
+        SPEC A4 and A5.
+        """
         self._journal.record(
             NoFlyAdded(
                 unit_id=unit.unit.unit_id,
                 unit_type=unit.unit.unit_type,
-                model=asker.model,
-                reason=reason,
+                model=closed.model,
+                reason=closed.reason,
             )
         )
-        if unit.escalations + 1 > _MOST_ESCALATIONS:
-            return Trigger.BLOCKER, f"refused on {unit.escalations + 1} models: {reason}"
-        if self._asker(unit.unit.unit_id) is None:
-            return Trigger.BLOCKER, f"{asker.model} refused and there is no higher tier: {reason}"
-        return Trigger.TURN_ENDED, f"{asker.model} refused; the next turn goes to a higher tier"
+        refused = unit.escalations + 1
+        if refused > _MOST_ESCALATIONS:
+            return Trigger.PAUSE, f"hard blocker: {refused} models gave up: {closed.reason}"
+        if not self._resolve().can_escalate:
+            return Trigger.BLOCKER, f"{closed.reason}; this mode may not change the tier"
+        return Trigger.TURN_ENDED, f"{closed.reason}; the next turn goes to a higher tier"
 
-    def _asker(self, unit_id: UnitId) -> Asker | None:
-        grounded = {model for unit, model in self.state.no_fly if unit == unit_id}
-        return next((a for a in self._p.askers if a.model not in grounded), None)
+    def _ground(self, closed: TurnClosed, fault: ModelFault) -> Step:
+        """A model that failed is left alone, for a while or for good; the next turn goes to another one."""
+        path, until = FAULTS[fault], None
+        if path.passes:
+            often = self.state.groundings.get(closed.model, 0)
+            own_s = min(path.wait_s * 2**often, _LONGEST_GROUNDING_S)
+            wait_s = max(own_s, closed.retry_after_s or 0.0)
+            until = self._t.clock.now() + timedelta(seconds=wait_s)
+        self._journal.record(
+            ModelGrounded(model=closed.model, fault=fault, until=until, reason=closed.reason)
+        )
+        return Trigger.TURN_ENDED, closed.reason
+
+    def _route(self, unit: UnitState, resolution: Resolution) -> Routed:
+        """Who is asked next; what led to a new choice is recorded before the first prompt leaves."""
+        now, state = self._t.clock.now(), self.state
+        request = RouteRequest(
+            unit=unit.unit,
+            refused=self._refused(unit),
+            grounded=frozenset(m for m, t in state.grounded.items() if t is None or t > now),
+            pressure=share_used(resolution.ceilings, self._journal.spend()),
+        )
+        routed = self._p.router.route(request)
+        model = routed.asker.model if routed.asker else ""
+        chosen = ModelChosen(
+            unit_id=unit.unit.unit_id, model=model, chain=routed.chain, reason=routed.reason
+        )
+        if chosen != state.chosen.get(unit.unit.unit_id):
+            self._journal.record_all((*routed.verdicts, chosen))
+        if model and state.asked_last not in ("", model):
+            self._journal.record(
+                ProviderSwitched(before=state.asked_last, after=model, reason=routed.reason)
+            )
+        return routed
+
+    def _refused(self, unit: UnitState) -> frozenset[str]:
+        return frozenset(m for u, m in self.state.no_fly if u == unit.unit.unit_id)
+
+    def _nobody(self, unit: UnitState, routed: Routed) -> Step:
+        """No model may be asked now: a pause when one may be later, else the blocker that says why."""
+        if self._refused(unit):
+            return Trigger.BLOCKER, f"there is no higher tier: {routed.reason}"
+        until = self._free_again()
+        if until is None:
+            return Trigger.BLOCKER, routed.reason
+        return Trigger.PAUSE, f"{routed.reason}; asked again from {until:%Y-%m-%d %H:%M:%S} UTC on"
+
+    def _free_again(self) -> datetime | None:
+        """From when on the first of the grounded models may be asked again."""
+        now = self._t.clock.now()
+        times = [t for t in self.state.grounded.values() if t is not None and t > now]
+        return min(times, default=None)
 
     def _ask_person(self, question: str) -> Step:
         self._journal.record(QuestionAsked(question=question, why="a gate asks for a person"))

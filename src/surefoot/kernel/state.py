@@ -18,6 +18,8 @@ from surefoot.events import (
     FactLearned,
     GateDecided,
     ModelAsked,
+    ModelChosen,
+    ModelGrounded,
     ModelReplied,
     NoFlyAdded,
     PhaseChanged,
@@ -27,6 +29,7 @@ from surefoot.events import (
     RunOpened,
     RunResumed,
     RunStopped,
+    SolverPinned,
     TestsRan,
     TurnClosed,
     TurnStarted,
@@ -67,6 +70,10 @@ class UnitState:
     refuted: tuple[str, ...] = ()
     """What gates held against the last turn."""
     escalations: int = 0
+    model: str = ""
+    """Of the last turn."""
+    idle: int = 0
+    """How many turns in a row, the last one included, that model did nothing."""
     ended: Literal["open", "done", "blocked"] = "open"
     blocker: str = ""
 
@@ -131,6 +138,15 @@ class RunState:
     spend: Spend = Spend()
     policy: PolicyResolved | None = None
     no_fly: frozenset[tuple[UnitId, str]] = frozenset()
+    grounded: Mapping[str, datetime | None] = field(default_factory=dict)
+    """Models that failed, with the time from when on they may be asked again; None: not in this run."""
+    groundings: Mapping[str, int] = field(default_factory=dict)
+    """How often each was grounded since it last answered a whole turn."""
+    chosen: Mapping[UnitId, ModelChosen] = field(default_factory=dict)
+    solver: tuple[str, ...] = ()
+    """The judges, as pinned last."""
+    asked_last: str = ""
+    """The model of the last turn."""
     status: RunStatus | None = None
     reason: str = ""
     """Of the last step."""
@@ -314,6 +330,30 @@ def _(event: NoFlyAdded, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: ModelGrounded, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    often = state.groundings.get(event.model, 0) + 1
+    return replace(
+        state,
+        grounded={**state.grounded, event.model: event.until},
+        groundings={**state.groundings, event.model: often},
+        closed=None,
+    )
+
+
+@_apply.register
+def _(event: SolverPinned, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, solver=event.chain)
+
+
+@_apply.register
+def _(event: ModelChosen, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, chosen={**state.chosen, event.unit_id: event})
+
+
+@_apply.register
 def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     turn, before = state.turn, state.units.get(event.unit_id)
@@ -334,6 +374,8 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         failures=failures,
         last_failures=turn.failures,
         refuted=turn.refuted,
+        model=event.model,
+        idle=_idle(before, event),
         ended=_ended(event),
         blocker=event.reason if _ended(event) == "blocked" else "",
     )
@@ -345,8 +387,21 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         turns_closed=state.turns_closed + 1,
         head_tree=event.tree,
         head_commit=event.commit or state.head_commit,
-        spend=replace(state.spend, iterations=state.spend.iterations + 1),
+        # A turn that a model's fault ended is done again, not counted (SPEC A4).
+        spend=replace(state.spend, iterations=state.spend.iterations + (event.fault is None)),
+        groundings={
+            model: often
+            for model, often in state.groundings.items()
+            if model != event.model or event.fault is not None
+        },
+        asked_last=event.model,
     )
+
+
+def _idle(before: UnitState, event: TurnClosed) -> int:
+    if event.classification is not Classification.EXECUTOR_NOOP:
+        return 0
+    return before.idle + 1 if event.model == before.model else 1
 
 
 def _ended(event: TurnClosed) -> Literal["open", "done", "blocked"]:

@@ -109,7 +109,12 @@ class Turn:
         journal = self._p.journal
         turn_id = TurnId(f"{self._unit.unit.unit_id}.t{self._number}")
         journal.record(
-            TurnStarted(unit_id=self._unit.unit.unit_id, number=self._number, tree=self._start),
+            TurnStarted(
+                unit_id=self._unit.unit.unit_id,
+                number=self._number,
+                tree=self._start,
+                model=self._asker.model,
+            ),
             turn=turn_id,
         )
         self._p.workspace.restore(self._start)
@@ -283,8 +288,11 @@ class Turn:
         if result.outcome is GateOutcome.PASS:
             result = closeout
         ended: Literal["commit", "noop", "rollback"] = "commit" if commit else "rollback"
+        failure = self._input.output.failure if self._input.output else None
         if self._input.diff is None or not self._input.diff.files:
             ended = "noop"
+        else:
+            failure = None  # the model failed at the end of a turn that worked
         record = TurnClosed(
             unit_id=self._unit.unit.unit_id,
             number=self._number,
@@ -297,6 +305,10 @@ class Turn:
             if checkpoint and result.outcome is GateOutcome.PASS
             else result.reason,
             elapsed_s=round(self._p.clock.monotonic() - self._began, 3),
+            model=self._asker.model,
+            unit_type=self._unit.unit.unit_type,
+            fault=failure.fault if failure else None,
+            retry_after_s=failure.retry_after_s if failure else None,
         )
         self._p.journal.record(record)
         return record

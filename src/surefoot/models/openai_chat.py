@@ -37,6 +37,11 @@ _CONNECT_S: Final = 5.0
 _OPTIONAL: Final = frozenset({"logprobs", "seed", "temperature", "response_format", "stop"})
 MESSAGE_TOKENS: Final = 8
 _SHORTEST_CHECKED_WORDS: Final = 200
+_MARGIN: Final = 1.1
+_TEMPLATE_BYTES: Final = 64
+"""What a chat template writes around a message, or before the first one, at most."""
+_LOST: Final = frozenset({ModelFault.TIMEOUT, ModelFault.BROKEN_STREAM, ModelFault.MALFORMED})
+"""Failures after which the endpoint may have written a whole answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +112,8 @@ class OpenAIChat:
         self._monotonic = monotonic
         self._left_out: frozenset[str] = frozenset()
         self._length_field = "max_tokens"
+        self._ratio: float | None = None
+        """Tokens that the endpoint counted for each one estimated, at most so far."""
         headers = {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
         self._client = httpx.Client(
             headers=headers,
@@ -171,15 +178,32 @@ class OpenAIChat:
         wall_s = self._monotonic() - started
         outcome = self._judge(request, got, wall_s) if isinstance(got, wire.Completion) else got
         if isinstance(outcome, ModelReply):
+            self._learn(request, outcome.usage)
             return outcome
+        lost = outcome.kind in _LOST and outcome.usage.prompt_tokens == 0
         return ModelFailure(
             fault=outcome.kind,
             message=self._clean(outcome.message),
             model=self._name,
-            usage=self._paid(outcome.usage),
+            usage=self._paid(self._at_most(request) if lost else outcome.usage),
             retry_after_s=outcome.retry_after_s,
             wall_s=wall_s,
         )
+
+    def _learn(self, request: ModelRequest, usage: Usage) -> None:
+        """How many tokens the endpoint counts where this class estimates one."""
+        estimated = self.count_tokens(request.messages)
+        if usage.prompt_tokens > 0 and estimated > 0:
+            self._ratio = max(self._ratio or 0.0, usage.prompt_tokens / estimated)
+
+    def _at_most(self, request: ModelRequest) -> Usage:
+        """What a call may have been counted at whose reply was lost; no token is shorter than a byte."""
+        prompt = sum(len(m.content.encode()) + _TEMPLATE_BYTES for m in request.messages)
+        prompt += _TEMPLATE_BYTES
+        if self._ratio is not None:
+            usual = _MARGIN * max(1.0, self._ratio) * self.count_tokens(request.messages)
+            prompt = min(prompt, int(usual) + 1)
+        return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens)
 
     def _body(self, request: ModelRequest) -> bytes:
         server = self._server

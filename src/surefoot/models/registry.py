@@ -1,20 +1,41 @@
 """From what a user writes after `--model` to a model; the heavy parts are imported when they are asked for."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from surefoot.errors import ModelUnavailableError, SettingsError
-from surefoot.kernel.ports import Model
+
+if TYPE_CHECKING:
+    from surefoot.kernel.ports import Model
+    from surefoot.models.catalogue import Card
+    from surefoot.models.openai_chat import Price
 
 EMBEDDED: Final = "embedded"
-_OPENAI: Final = "openai/"
 _SCRIPTED: Final = "scripted:"
-_OPENAI_URL: Final = "https://api.openai.com/v1"
+_ENDPOINTS: Final[Mapping[str, str]] = {
+    "openai": "https://api.openai.com/v1",
+    "kimi-coding": "https://api.kimi.com/coding/v1",
+}
+"""Providers whose OpenAI-compatible endpoint is asked directly; all others go through LiteLLM."""
+_HOSTS: Final[Mapping[str, str]] = {
+    "anthropic": "api.anthropic.com",
+    "deepseek": "api.deepseek.com",
+    "gemini": "generativelanguage.googleapis.com",
+    "google": "generativelanguage.googleapis.com",
+    "mistral": "api.mistral.ai",
+    "moonshot": "api.moonshot.ai",
+    "ollama": "localhost",
+    "ollama_chat": "localhost",
+    "openrouter": "openrouter.ai",
+}
 _FORMS: Final = (
-    "`embedded`, `openai/NAME` (with --base-url for a server of your own), or `scripted:FILE`"
+    "`embedded`, `auto`, `PROVIDER/NAME` such as `openai/NAME` (with --base-url for a server of your own), "
+    "or `scripted:FILE`"
 )
 
 
@@ -28,13 +49,23 @@ class KnownModel:
     """What it is, or what is missing and how to mend that."""
 
 
-def open_model(spec: str, *, base_url: str | None, api_key: str | None, cache: Path) -> Model:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The way to a hosted model."""
+
+    base_url: str | None = None
+    """Of a server of the user's own; the provider's when None."""
+    api_key: str | None = field(default=None, repr=False)
+    """Sent to that server only."""
+
+
+def open_model(spec: str, *, access: Access, card: "Card", cache: Path) -> "Model":
     """The model behind a spec; nothing is called or started yet.
 
     Args:
-        spec: `embedded`, `openai/NAME`, or `scripted:FILE`.
-        base_url: Of an OpenAI-compatible server; OpenAI's own when None.
-        api_key: Sent to that server only.
+        spec: `embedded`, `PROVIDER/NAME`, or `scripted:FILE`.
+        access: The way to a hosted one.
+        card: What is known of it: its context, and its price.
         cache: The user's cache folder.
 
     Raises:
@@ -43,13 +74,36 @@ def open_model(spec: str, *, base_url: str | None, api_key: str | None, cache: P
     """
     if spec == EMBEDDED:
         return _embedded(cache)
-    if spec.startswith(_OPENAI) and spec != _OPENAI:
-        return _openai(spec.removeprefix(_OPENAI), base_url, api_key)
     if spec.startswith(_SCRIPTED) and spec != _SCRIPTED:
         from surefoot.models.scripted import load_scripted  # noqa: PLC0415
 
         return load_scripted(Path(spec.removeprefix(_SCRIPTED)), name=spec)
-    raise SettingsError(f"there is no model {spec!r}; accepted are {_FORMS}")
+    check_spec(spec)
+    if spec.partition("/")[0] in _ENDPOINTS:
+        return _openai_chat(spec, access, card)
+    return _hosted(spec, access, card)
+
+
+def check_spec(spec: str) -> None:
+    """Refuse what can be no model's name.
+
+    Raises:
+        SettingsError: The spec is none of the forms.
+    """
+    provider, _, name = spec.partition("/")
+    hosted = bool(provider and name) and not re.search(r"\s", spec)
+    scripted = spec.startswith(_SCRIPTED) and spec != _SCRIPTED
+    if not (hosted or scripted or spec == EMBEDDED):
+        raise SettingsError(f"there is no model {spec!r}; accepted are {_FORMS}")
+
+
+def host_of(spec: str, base_url: str | None) -> str:
+    """The host that a hosted model's prompts go to; a provider's own name where only LiteLLM knows its host."""
+    provider = spec.partition("/")[0]
+    url = base_url or _ENDPOINTS.get(provider)
+    if url is not None:
+        return urlsplit(url).hostname or url
+    return _HOSTS.get(provider, provider)
 
 
 def is_local(spec: str) -> bool:
@@ -76,7 +130,7 @@ def _folder(cache: Path) -> Path:
     return cache / "models"
 
 
-def _embedded(cache: Path) -> Model:
+def _embedded(cache: Path) -> "Model":
     from surefoot.models.embedded import EmbeddedModel  # noqa: PLC0415
     from surefoot.models.weights import QWEN, find, verify  # noqa: PLC0415
 
@@ -92,16 +146,44 @@ def _embedded(cache: Path) -> Model:
     return EmbeddedModel(path, cache)
 
 
-def _openai(name: str, base_url: str | None, api_key: str | None) -> Model:
+def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
     from surefoot.models.openai_chat import ChatServer, OpenAIChat, is_loopback  # noqa: PLC0415
 
-    if base_url is None and not api_key:
+    provider, _, name = spec.partition("/")
+    if access.base_url is None and not access.api_key:
         raise ModelUnavailableError(
-            f"`openai/{name}` needs a key in OPENAI_API_KEY, or --base-url for a server of your own"
+            f"`{spec}` needs a key in {provider.upper().replace('-', '_')}_API_KEY, "
+            "or --base-url for a server of your own"
         )
-    url = base_url or _OPENAI_URL
+    url = access.base_url or _ENDPOINTS[provider]
     # The servers that people run on their own machine (llama.cpp, Ollama, LM Studio) can do both or ignore it; hosted ones
     # answer one or the other with an error.
     local = is_loopback(urlsplit(url).hostname or "")
-    server = ChatServer(base_url=url, api_key=api_key, continues_prefill=local, logprobs=local)
-    return OpenAIChat(name, server)
+    server = ChatServer(
+        base_url=url, api_key=access.api_key, continues_prefill=local, logprobs=local
+    )
+    return OpenAIChat(
+        name,
+        server,
+        context_tokens=card.context_tokens,
+        price=None if access.base_url and not card.listed else _price(card),
+        label=spec,
+    )
+
+
+def _hosted(spec: str, access: Access, card: "Card") -> "Model":
+    from surefoot.models.hosted import HostedModel  # noqa: PLC0415
+
+    return HostedModel(
+        spec,
+        api_key=access.api_key,
+        base_url=access.base_url,
+        context_tokens=card.context_tokens,
+        price=_price(card),
+    )
+
+
+def _price(card: "Card") -> "Price":
+    from surefoot.models.openai_chat import Price  # noqa: PLC0415
+
+    return Price(prompt_usd=card.prompt_usd, completion_usd=card.completion_usd)

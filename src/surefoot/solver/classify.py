@@ -178,7 +178,8 @@ def _standstill(seen: Observation) -> Verdict:
     for checkpoint in reversed(seen.history):
         if checkpoint.classification is Classification.PROGRESS:
             break
-        still += 1
+        # A turn that the infrastructure ended says nothing about the work.
+        still += checkpoint.classification is not Classification.BLOCKER_INFRASTRUCTURE
     stalled = still >= STALL_TURNS
     return Verdict(
         classification=Classification.BLOCKER_STALL,

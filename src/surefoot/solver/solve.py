@@ -20,14 +20,6 @@ Decider = Literal["rule", "model", "fast-path", "synthesised"]
 class RuleSolver:
     """Observes, classifies, writes the checkpoint; edits nothing, chooses no model."""
 
-    def __init__(self, model: str) -> None:
-        self._model = model
-
-    @property
-    def model(self) -> str:
-        """Name of the pinned model."""
-        return self._model
-
     def judge(self, seen: Observation, asker: Asker, notebook: Notebook) -> Checkpoint:
         """The canonical checkpoint of the turn. The model is asked only when the rules are not certain."""
         verdict = classify(seen)
@@ -40,7 +32,7 @@ class RuleSolver:
             unreachable = Verdict(
                 classification=Classification.BLOCKER_SOLVER_UNREACHABLE,
                 outcome=CheckpointOutcome.BLOCKER,
-                summary=f"the solver model {self._model} could not be asked: {answer.message}",
+                summary=f"the solver model {answer.model} could not be asked: {answer.message}",
             )
             return _checkpoint(seen, unreachable, "synthesised")
         if answer is None:

@@ -1,6 +1,7 @@
 """An OpenAI-compatible endpoint on loopback that says exactly what a test wants, good or bad."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -149,8 +150,39 @@ def completion(text: str, **changes: object) -> bytes:
     ).encode()
 
 
+def event(data: object, name: str | None = None) -> bytes:
+    """One server-sent event; text is sent as it is, everything else as JSON."""
+    text = data if isinstance(data, str) else json.dumps(data)
+    return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
+
+
+def streamed(
+    pieces: Iterable[str],
+    *,
+    finish: str | None = "stop",
+    model: str = "scripted",
+    usage: Mapping[str, object] | None = None,
+) -> tuple[bytes, ...]:
+    """The events of a well-formed stream: role, one for each piece, finish reason, usage when given, end."""
+    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
+    deltas += [({"content": piece}, None) for piece in pieces]
+    if finish is not None:
+        deltas.append(({}, finish))
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": model}
+    events = [
+        event({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        for delta, reason in deltas
+    ]
+    if usage is not None:
+        events.append(event({**base, "choices": [], "usage": dict(usage)}))
+    return (*events, event("[DONE]"))
+
+
+EVENT_STREAM: Final[Mapping[str, str]] = {"content-type": "text/event-stream"}
+
+
 def speaks_for(model: Model) -> Callable[[Seen], Wire]:
-    """A behaviour that answers with what `model` says, in the protocol's words."""
+    """A behaviour that answers with what `model` says, in the protocol's words, as a stream where that is asked for."""
 
     def behave(seen: Seen) -> Wire:
         body = seen.body
@@ -168,6 +200,10 @@ def speaks_for(model: Model) -> Callable[[Seen], Wire]:
             "prompt_tokens": answer.usage.prompt_tokens,
             "completion_tokens": answer.usage.completion_tokens,
         }
+        if body.get("stream"):
+            pieces = re.findall(r"\s*\S+|\s+$", answer.text)
+            events = streamed(pieces, finish=answer.finish, model=answer.model, usage=usage)
+            return Wire(headers=EVENT_STREAM, body=events)
         return Wire(body=completion("", model=answer.model, choices=[choice], usage=usage))
 
     return behave

@@ -25,6 +25,10 @@ class FakeClock:
         """Seconds since the start."""
         return self._elapsed_s
 
+    def sleep(self, seconds: float) -> None:
+        """Let time go by at once."""
+        self._elapsed_s += max(0.0, seconds)
+
     def advance(self, seconds: float) -> None:
         """Let time go by."""
         self._elapsed_s += seconds

@@ -6,19 +6,27 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import ModelUnavailableError, SettingsError
-from surefoot.models import is_local, known_models, open_model
+from surefoot.kernel.ports import Model
+from surefoot.models import Access, is_local, known_models, open_model
+from surefoot.models.catalogue import load_catalogue
 from surefoot.models.weights import QWEN
 from surefoot.values import Message
+
+
+def opened(
+    spec: str, cache: Path, *, base_url: str | None = None, api_key: str | None = None
+) -> Model:
+    """The model behind a spec."""
+    access = Access(base_url=base_url, api_key=api_key)
+    return open_model(spec, access=access, card=load_catalogue().card(spec), cache=cache)
 
 
 def test_a_hosted_model_needs_a_key_or_a_url(tmp_path: Path) -> None:
     """Neither is a sentence that names both; either opens it, and nothing is called."""
     with pytest.raises(ModelUnavailableError, match=r"OPENAI_API_KEY.*--base-url"):
-        open_model("openai/m", base_url=None, api_key=None, cache=tmp_path)
-    with_key = open_model("openai/m", base_url=None, api_key="k", cache=tmp_path)
-    with_url = open_model(
-        "openai/a/b:7b", base_url="http://127.0.0.1:9/v1", api_key=None, cache=tmp_path
-    )
+        opened("openai/m", tmp_path)
+    with_key = opened("openai/m", tmp_path, api_key="k")
+    with_url = opened("openai/a/b:7b", tmp_path, base_url="http://127.0.0.1:9/v1")
     assert with_key.name == "openai/m"
     assert with_url.name == "openai/a/b:7b"
     assert with_key.estimate_usd(1000, 1000) > 0 == with_url.estimate_usd(1000, 1000)
@@ -28,7 +36,7 @@ def test_a_scripted_model_is_read_from_its_file(tmp_path: Path) -> None:
     """The spec is the name that events hold."""
     path = tmp_path / "script.json"
     path.write_text(json.dumps({"schema": 1, "default": "x"}))
-    model = open_model(f"scripted:{path}", base_url=None, api_key=None, cache=tmp_path)
+    model = opened(f"scripted:{path}", tmp_path)
     assert model.name == f"scripted:{path}"
     assert model.count_tokens((Message(role="user", content="x"),)) > 0
 
@@ -36,8 +44,8 @@ def test_a_scripted_model_is_read_from_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spec", ["", "gpt-5", "openai/", "openai", "scripted:", "Embedded"])
 def test_what_is_no_spec_is_refused(spec: str, tmp_path: Path) -> None:
     """The sentence shows what was given and the three forms that are accepted."""
-    with pytest.raises(SettingsError, match=r"`embedded`, `openai/NAME` .*`scripted:FILE`"):
-        open_model(spec, base_url=None, api_key=None, cache=tmp_path)
+    with pytest.raises(SettingsError, match=r"`embedded`, .*`openai/NAME` .*`scripted:FILE`"):
+        opened(spec, tmp_path)
 
 
 def test_the_embedded_model_says_what_it_lacks(tmp_path: Path) -> None:
@@ -46,7 +54,7 @@ def test_the_embedded_model_says_what_it_lacks(tmp_path: Path) -> None:
     assert (known.spec, known.ready) == ("embedded", False)
     assert "surefoot models pull" in known.detail
     with pytest.raises(ModelUnavailableError):
-        open_model("embedded", base_url=None, api_key=None, cache=tmp_path)
+        opened("embedded", tmp_path)
 
 
 def test_a_file_with_other_bytes_is_not_opened(tmp_path: Path) -> None:
@@ -54,7 +62,7 @@ def test_a_file_with_other_bytes_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / QWEN.file_name).write_bytes(b"GGUF, but not that one")
     with pytest.raises(ModelUnavailableError, match="SHA-256"):
-        open_model("embedded", base_url=None, api_key=None, cache=tmp_path)
+        opened("embedded", tmp_path)
 
 
 def test_local_is_what_needs_no_network() -> None:

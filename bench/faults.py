@@ -1,0 +1,317 @@
+"""Runs before a server whose replies are spoilt at random: how they end, and whether the spend is right.
+
+    python -m bench.faults --count 500 --seed 1
+
+Real sockets, the real HTTP client, the real metering, kernel, gates and git; the server is scripted and the project's tests
+are answered at once, so that a run is over in a fraction of a second. The clock is a fake one: waiting costs nothing.
+Every run has to end complete, blocked or paused, each call has to have its reservation, and what the ledger counts has to be
+what the server counted, and never less where a reply was lost.
+"""
+
+import argparse
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from bench.turn import MENDED, AtOnce, Nobody
+from surefoot.decisions.planning import RulePlanner
+from surefoot.events import (
+    BudgetReserved,
+    BudgetSettled,
+    ModelAsked,
+    ModelFailed,
+    ModelReplied,
+    RunOpened,
+)
+from surefoot.gates import default_gates
+from surefoot.gates.review import RuleReviewer
+from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.ports import Asker, Notebook, TurnInput, TurnOutput, Workspace
+from surefoot.kernel.proof import Prover
+from surefoot.kernel.run import Run, RunPorts
+from surefoot.kernel.turn import TurnPorts
+from surefoot.models.catalogue import Card
+from surefoot.models.openai_chat import ChatServer, OpenAIChat, Price
+from surefoot.models.router import PolicyRouter, RoutingPolicy
+from surefoot.models.select import Rules
+from surefoot.models.unavailable import UnavailableModel
+from surefoot.policy import Lock, RulePolicy
+from surefoot.policy.rules import Overrides
+from surefoot.solver import RuleSolver
+from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, completion
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.faulty_proxy import FaultyProxy, Spoiling
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import (
+    Audit,
+    Digest,
+    FileEdit,
+    Issue,
+    Message,
+    ModelFailure,
+    ModelFault,
+    ModelRequest,
+    RunId,
+    RunStatus,
+    SandboxLevel,
+    Usage,
+)
+
+TESTS: Final = 3
+"""Tests that fail at first; one good turn mends one."""
+ENDS: Final = frozenset({RunStatus.COMPLETE, RunStatus.BLOCKED, RunStatus.PAUSED})
+_PRICE: Final = Price(prompt_usd=1.0, completion_usd=1.0)
+_REPLY_S: Final = 0.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """One run."""
+
+    status: RunStatus
+    reason: str
+    spoilt: tuple[Spoiling, ...]
+    tokens: int
+    """What the ledger counts."""
+    complaint: str
+    """What is wrong with its books; empty when nothing is."""
+
+
+@dataclass(slots=True)
+class Asking:
+    """An `Executor` that mends one more test when a model answers."""
+
+    done: int = 0
+    prompts: int = field(default=0)
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """Ask once; write one more when there is an answer."""
+        del notebook
+        self.prompts += 1
+        message = Message(role="user", content=f"Turn {self.prompts} of {task.unit.unit_id}: go on")
+        request = ModelRequest(purpose="bench", messages=(message,), max_tokens=16)
+        answers = asker.ask((request,))
+        if not answers:
+            return TurnOutput(transcript="There is no budget for a question.", claim="none")
+        if isinstance(answers[0], ModelFailure):
+            return TurnOutput(transcript="", claim="none", failure=answers[0])
+        self.done += 1
+        workspace.apply([FileEdit(path=MENDED, text=str(self.done))])
+        return TurnOutput(transcript=answers[0].text, claim="none", effective_actions=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """The server whose replies are spoilt."""
+
+    base_url: str
+    api_key: str | None = None
+
+
+def mix(seed: int) -> list[Spoiling]:
+    """What becomes of the first requests of one server, by chance; what comes later is left alone."""
+    chance = random.Random(seed)
+    kinds = chance.sample(list(Spoiling), k=chance.randint(1, len(Spoiling)))
+    return [chance.choice(kinds) for _ in range(chance.randint(1, 24))]
+
+
+class Range:
+    """A repository that many runs are made in, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self._policy = RulePolicy(
+            mode="auto_solve_full", flags={}, overrides=Overrides(), lock=Lock(folder)
+        )
+        self._ceilings = self._policy.resolve().ceilings
+        user = ScratchRepository.create(folder, os.environ["PATH"])
+        user.commit({"package/module.py": "VALUE = 1\n", MENDED: "0"})
+        self._user = user
+        self._repository = Repository.discover(user.root, user.env)
+        self._runs = 0
+
+    def run(self, upstream: Upstream, *plans: Sequence[Spoiling]) -> Ended:
+        """One run that may ask one model for each plan, each behind a proxy of its own that follows its plan."""
+        with ExitStack() as stack:
+            proxies = [stack.enter_context(_proxy(upstream, plan)) for plan in plans]
+            return self._run([p.base_url for p in proxies], proxies)
+
+    def run_at(self, base_url: str) -> Ended:
+        """One run whose only model is said to be at an address."""
+        return self._run([base_url], [])
+
+    def _run(self, urls: Sequence[str], proxies: Sequence[FaultyProxy]) -> Ended:
+        self._runs += 1
+        clock = FakeClock()
+        ledger = MemoryLedger(RunId(f"r{self._runs}"), clock=clock)
+        journal = Journal(ledger, clock)
+        models = {f"openai/m{number}": url for number, url in enumerate(urls)}
+        with ExitStack() as stack:
+            workspace = stack.enter_context(
+                open_workspace(self._repository, RunId(f"r{self._runs}"), home=self._user.home)
+            )
+            journal.record(self._opened(next(iter(models))))
+            askers = {
+                name: MeteredModel(
+                    stack.enter_context(closing(_model(name, url))), journal, self._ceilings, clock
+                )
+                for name, url in models.items()
+            }
+            ports = self._ports(journal, clock, workspace, askers)
+            status = Run(ports).run()
+        events = [r.event for r in ledger.events()]
+        return Ended(
+            status=status,
+            reason=journal.state.reason,
+            spoilt=tuple(kind for proxy in proxies for kind in proxy.spoilt),
+            tokens=_tokens(journal.spend().usage),
+            complaint=_complaint(events, journal, proxies),
+        )
+
+    def _opened(self, model: str) -> RunOpened:
+        repository = self._repository
+        return RunOpened(
+            issue=Issue(source="test", tests=("tests/test_it.py",)),
+            mode="auto_solve_full",
+            model=model,
+            repo=str(repository.root),
+            branch=repository.branch,
+            base=repository.head,
+            base_tree=repository.tree,
+            settings=Digest("0" * 64),
+            seed=0,
+            version="0",
+        )
+
+    def _ports(
+        self,
+        journal: Journal,
+        clock: FakeClock,
+        workspace: GitWorkspace,
+        askers: dict[str, MeteredModel],
+    ) -> RunPorts:
+        cards = tuple(Card(name=name, provider="openai") for name in askers)
+        nobody = UnavailableModel("judge", "there is no judge here")
+        turn = TurnPorts(
+            journal=journal,
+            workspace=workspace,
+            prover=Prover(
+                journal=journal,
+                workspace=workspace,
+                suite=AtOnce(TESTS),
+                audit=lambda _root: Audit(results=()),
+            ),
+            executors={"repair": Asking()},
+            solver=RuleSolver(),
+            solver_asker=MeteredModel(nobody, journal, self._ceilings, clock),
+            gates=dict(default_gates()),
+            policy=self._policy,
+            clock=clock,
+            sandbox=SandboxLevel.BUBBLEWRAP,
+            unsandboxed_allowed=False,
+        )
+        return RunPorts(
+            turn=turn,
+            planner=RulePlanner(lambda _finding: False),
+            reviewers=(RuleReviewer(()),),
+            person=Nobody(),
+            router=PolicyRouter(
+                RoutingPolicy(cards=cards, rules=Rules(pinned=cards[0].name)), askers.__getitem__
+            ),
+        )
+
+
+def _model(name: str, url: str) -> OpenAIChat:
+    return OpenAIChat("m", ChatServer(base_url=url, reply_s=_REPLY_S), price=_PRICE, label=name)
+
+
+def _proxy(upstream: Upstream, plan: Sequence[Spoiling]) -> FaultyProxy:
+    return FaultyProxy(
+        upstream.base_url,
+        lambda n: plan[n] if n < len(plan) else Spoiling.NOT,
+        api_key=upstream.api_key,
+        slow_s=4 * _REPLY_S,
+    )
+
+
+def _complaint(events: Sequence[object], journal: Journal, proxies: Sequence[FaultyProxy]) -> str:
+    """What is wrong with reservations or spend."""
+    asked = [e for e in events if isinstance(e, ModelAsked)]
+    reserved = sum(isinstance(e, BudgetReserved) for e in events)
+    settled = sum(isinstance(e, BudgetSettled) for e in events)
+    if not len(asked) == reserved == settled:
+        return f"{len(asked)} calls, {reserved} reservations, {settled} settled"
+    spend = journal.spend()
+    if spend.reserved_tokens or len({a.reservation for a in asked}) != len(asked):
+        return "a reservation was left open or used twice"
+    replied = sum(
+        _tokens(e.usage)
+        for e in events
+        # An empty answer is a failure whose usage the server reported.
+        if isinstance(e, ModelReplied)
+        or (isinstance(e, ModelFailed) and e.fault is ModelFault.EMPTY)
+    )
+    delivered = sum(proxy.counted(Spoiling.NOT) for proxy in proxies)
+    if replied != delivered:
+        return f"replies are counted at {replied} tokens, the server said {delivered}"
+    lost = _tokens(spend.usage) - replied
+    spoilt = sum(
+        proxy.counted(Spoiling.SLOW, Spoiling.CUT, Spoiling.WRONG_JSON) for proxy in proxies
+    )
+    if lost < spoilt:
+        return f"lost replies are counted at {lost} tokens, the server counted {spoilt}"
+    return ""
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
+
+
+def answering(seen: Seen) -> Wire:
+    """The scripted server: a short answer with a usage that grows with the prompt."""
+    prompt = len(str(seen.body["messages"])) // 4
+    usage = {"prompt_tokens": prompt, "completion_tokens": 7, "total_tokens": prompt + 7}
+    return Wire(body=completion("One more.", usage=usage))
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    ends: Counter[str] = Counter()
+    spoilt: Counter[str] = Counter()
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="surefoot-bench-") as folder:
+        runs = Range(Path(folder))
+        with ScriptedServer(answering) as server:
+            for seed in range(options.seed, options.seed + options.count):
+                ended = runs.run(Upstream(base_url=server.base_url), *plans(seed))
+                ends[ended.status] += 1
+                spoilt.update(ended.spoilt)
+                if ended.complaint or ended.status not in ENDS:
+                    wrong.append(f"seed {seed}: {ended.status}: {ended.complaint or ended.reason}")
+    print(f"{options.count} runs: " + ", ".join(f"{n} {status}" for status, n in ends.items()))
+    print("requests: " + ", ".join(f"{n} {kind}" for kind, n in spoilt.most_common()))
+    print(f"{len(wrong)} runs with a wrong end or wrong books")
+    print("\n".join(wrong))
+
+
+def plans(seed: int) -> list[list[Spoiling]]:
+    """One mix a model: two models in every second run."""
+    return [mix(2 * seed + n) for n in range(1 + seed % 2)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Who may be asked in a run, and who judges it: settings, catalogue, credentials and providers' terms put together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from surefoot.errors import ModelUnavailableError
+from surefoot.events import TurnClosed
+from surefoot.kernel.ports import Model
+from surefoot.models import open_model
+from surefoot.models.catalogue import Card, Catalogue, load_catalogue
+from surefoot.models.registry import Access, check_spec, host_of, is_local
+from surefoot.models.router import RoutingPolicy
+from surefoot.models.select import WINDOW, Denial, Rules
+from surefoot.models.unavailable import UnavailableModel
+from surefoot.policy.credentials import find_credential, variable_of
+from surefoot.policy.terms import Protocol, Route, load_terms
+from surefoot.settings import ModelSettings
+from surefoot.solver.chain import PinnedChain, pinned_chain
+from surefoot.values import Classification, Profile, UnitType
+
+AUTO: Final = "auto"
+"""As a model's name: choose from all that the catalogue knows and the user has credentials for."""
+OWN_SERVER_KEY: Final = "SUREFOOT_API_KEY"
+"""Sent to a server named by a base URL; a provider's own key only ever goes to that provider."""
+_WORKED: Final = frozenset({Classification.PROGRESS, Classification.COMPLETE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineup:
+    """What a run's models are made from; the same for its whole life."""
+
+    model: str
+    """As after `--model`."""
+    base_url: str | None
+    """Of a server of the user's own, for `model` alone."""
+    judges: str | None
+    profile: Profile
+    settings: ModelSettings
+    environ: Mapping[str, str] = field(repr=False)
+    cache: Path
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The shipped one with the settings' corrections."""
+        return load_catalogue().corrected(self.settings.card)
+
+    def routing(self, history: Sequence[TurnClosed] = ()) -> RoutingPolicy:
+        """What the router goes by."""
+        auto = self.model == AUTO
+        catalogue = self.catalogue
+        names = list(catalogue.cards) if auto else [self.model]
+        names += [name for name in self.settings.use if name not in names]
+        rules = Rules(
+            allow=self.settings.allow,
+            deny=self.settings.deny,
+            pin="first" if auto else self.settings.pin,
+            pinned=None if auto else self.model,
+            outside=self.denial,
+        )
+        return RoutingPolicy(
+            cards=tuple(catalogue.card(name) for name in names),
+            rules=rules,
+            profile=self.profile,
+            history=outcomes(history),
+        )
+
+    def judging(self) -> PinnedChain:
+        """Who judges; no score, history or profile has a say."""
+        return pinned_chain(self.judges, lambda provider: self._key(provider) is not None)
+
+    def open(self, name: str) -> Model:
+        """The model behind a name; nothing is called yet.
+
+        Raises:
+            SettingsError: There is no such model.
+            ModelUnavailableError: It lacks something, or its provider's terms forbid the way to it.
+        """
+        check_spec(name)
+        card = self.catalogue.card(name)
+        denial = self.denial(card)
+        if denial is not None:
+            raise ModelUnavailableError(f"`{name}` may not be asked: {denial.reason}")
+        access = Access(base_url=self._base_url(name), api_key=self._secret(card))
+        return open_model(name, access=access, card=card, cache=self.cache)
+
+    def open_judge(self, name: str) -> Model:
+        """The same; one that cannot be had is a model that says so when it is asked, so that the next judge is."""
+        try:
+            return self.open(name)
+        except ModelUnavailableError as error:
+            return UnavailableModel(name, str(error))
+
+    def denial(self, card: Card) -> Denial | None:
+        """What credentials and terms have against asking a model."""
+        if is_local(card.name):
+            return None
+        secret, host = self._secret(card), host_of(card.name, self._base_url(card.name))
+        own_server = self._base_url(card.name) is not None
+        if secret is None and not own_server and card.provider not in _KEYLESS:
+            wanted = " or ".join(variable_of(card.provider))
+            return Denial(
+                model=card.name,
+                rule="credential",
+                reason=f"there is no key in {wanted}; set it, or name a server of your own with --base-url",
+            )
+        terms = load_terms()
+        provider = (terms.provider_at(host) or _OWN_SERVER) if own_server else card.provider
+        route = Route(
+            provider=provider,
+            model=card.name.partition("/")[2],
+            auth=terms.auth_of(provider, secret),
+            protocol=_protocol(card.name),
+            host=host,
+        )
+        verdict = terms.check_credential(route, secret)
+        if verdict.allowed:
+            return None
+        return Denial(model=card.name, rule=verdict.rule, reason=verdict.text)
+
+    def _base_url(self, name: str) -> str | None:
+        return self.base_url if name == self.model else None
+
+    def _secret(self, card: Card) -> str | None:
+        if self._base_url(card.name) is not None:
+            return self.environ.get(OWN_SERVER_KEY) or None
+        return None if is_local(card.name) else self._key(card.provider)
+
+    def _key(self, provider: str) -> str | None:
+        found = find_credential(provider, self.environ)
+        return found.secret if found else None
+
+
+_OWN_SERVER: Final = "own-server"
+_KEYLESS: Final = frozenset({"ollama", "ollama_chat"})
+"""Providers that are servers on this machine unless a base URL says otherwise."""
+
+
+def _protocol(name: str) -> Protocol:
+    return "openai-chat" if name.partition("/")[0] in ("openai", "kimi-coding") else "litellm"
+
+
+def outcomes(turns: Sequence[TurnClosed]) -> dict[tuple[str, UnitType], tuple[bool, ...]]:
+    """Whether turns worked, by model and kind of unit; a turn that a fault ended says nothing of the model's work."""
+    found: dict[tuple[str, UnitType], tuple[bool, ...]] = {}
+    for turn in turns:
+        if turn.fault is None and turn.unit_type is not None and turn.model:
+            key = (turn.model, turn.unit_type)
+            found[key] = (*found.get(key, ()), turn.classification in _WORKED)[-WINDOW:]
+    return found
