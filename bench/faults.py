@@ -40,8 +40,8 @@ from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
 from surefoot.models.catalogue import Card
 from surefoot.models.openai_chat import ChatServer, OpenAIChat, Price
-from surefoot.models.router import PolicyRouter, RoutingPolicy
-from surefoot.models.select import Rules
+from surefoot.models.router import PolicyRouter
+from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides

@@ -39,8 +39,8 @@ from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
 from surefoot.ledger import FileLedger
 from surefoot.models.catalogue import unlisted
-from surefoot.models.router import PolicyRouter, RoutingPolicy
-from surefoot.models.select import Rules
+from surefoot.models.router import PolicyRouter
+from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
 from surefoot.solver import RuleSolver

@@ -31,6 +31,7 @@ from surefoot.findings import (
     write_sarif,
 )
 from surefoot.gates import default_gates
+from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops import (
     GitWorkspace,
@@ -45,6 +46,7 @@ from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.ports import (
+    Asker,
     Auditor,
     Clock,
     Ids,
@@ -52,6 +54,7 @@ from surefoot.kernel.ports import (
     Person,
     Processes,
     Progress,
+    Reviewer,
     ReviewInput,
 )
 from surefoot.kernel.proof import Prover
@@ -85,6 +88,8 @@ from surefoot.values import (
 )
 
 _SUMMARY = "summary.json"
+_BURN = 2
+"""How much further `burn-max` looks; ceilings hold all the same."""
 REMEMBERED = 400
 """Earlier turns that routing looks at."""
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
@@ -492,9 +497,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         workspace=workspace,
         prover=prover,
         executors={
-            "repair": RepairExecutor(
-                parts.suite, _repair_limits(frozen.settings), ceilings.max_files
-            ),
+            "repair": RepairExecutor(parts.suite, _repair_limits(frozen), ceilings.max_files),
             "fixer": FixerExecutor(
                 parts.processes,
                 parts.auditors,
@@ -514,7 +517,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     ports = RunPorts(
         turn=turn,
         planner=RulePlanner(can_fix),
-        reviewers=(RuleReviewer((_runner_touched,)), GamingReviewer()),
+        reviewers=_reviewers(frozen, judges, journal),
         person=around.person,
         router=PolicyRouter(
             parts.lineup.routing(_history(project, session.run_id)),
@@ -569,9 +572,25 @@ def _policy(project: Project, frozen: Frozen) -> RulePolicy:
     )
 
 
-def _repair_limits(settings: Settings) -> RepairLimits:
+def _reviewers(frozen: Frozen, judges: Asker, journal: Journal) -> tuple[Reviewer, ...]:
+    rules = (RuleReviewer((_runner_touched,)), GamingReviewer())
+    if frozen.profile is Profile.BURN_MAX:
+        return (*rules, ModelReviewer(judges, journal))
+    return rules
+
+
+def _repair_limits(frozen: Frozen) -> RepairLimits:
     limits = RepairLimits()
-    own = settings.repair
+    if frozen.profile is Profile.BURN_MAX:
+        limits = replace(
+            limits,
+            candidates=_BURN * limits.candidates,
+            suspects=_BURN * limits.suspects,
+            samples=_BURN * limits.samples,
+            least_samples=_BURN * limits.least_samples,
+            inputs=_BURN * limits.inputs,
+        )
+    own = frozen.settings.repair
     if own.max_candidates is not None:
         limits = replace(limits, candidates=own.max_candidates)
     if own.max_samples is not None:

@@ -3,22 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from surefoot.errors import ModelUnavailableError
-from surefoot.events import TurnClosed
-from surefoot.kernel.ports import Model
 from surefoot.models import open_model
 from surefoot.models.catalogue import Card, Catalogue, load_catalogue
 from surefoot.models.registry import Access, check_spec, host_of, is_local
-from surefoot.models.router import RoutingPolicy
-from surefoot.models.select import WINDOW, Denial, Rules
+from surefoot.models.select import WINDOW, Denial, RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy.credentials import find_credential, variable_of
+from surefoot.policy.judges import PinnedChain, pinned_chain
 from surefoot.policy.terms import Protocol, Route, load_terms
 from surefoot.settings import ModelSettings
-from surefoot.solver.chain import PinnedChain, pinned_chain
 from surefoot.values import Classification, Profile, UnitType
+
+if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
+    from surefoot.events import TurnClosed
+    from surefoot.kernel.ports import Model
 
 AUTO: Final = "auto"
 """As a model's name: choose from all that the catalogue knows and the user has credentials for."""
@@ -46,7 +47,7 @@ class Lineup:
         """The shipped one with the settings' corrections."""
         return load_catalogue().corrected(self.settings.card)
 
-    def routing(self, history: Sequence[TurnClosed] = ()) -> RoutingPolicy:
+    def routing(self, history: "Sequence[TurnClosed]" = ()) -> RoutingPolicy:
         """What the router goes by."""
         auto = self.model == AUTO
         catalogue = self.catalogue
@@ -70,7 +71,7 @@ class Lineup:
         """Who judges; no score, history or profile has a say."""
         return pinned_chain(self.judges, lambda provider: self._key(provider) is not None)
 
-    def open(self, name: str) -> Model:
+    def open(self, name: str) -> "Model":
         """The model behind a name; nothing is called yet.
 
         Raises:
@@ -82,10 +83,15 @@ class Lineup:
         denial = self.denial(card)
         if denial is not None:
             raise ModelUnavailableError(f"`{name}` may not be asked: {denial.reason}")
-        access = Access(base_url=self._base_url(name), api_key=self._secret(card))
+        access = Access(
+            base_url=self._base_url(name),
+            api_key=self._secret(card),
+            stream=self.settings.stream,
+            reply_s=self.settings.reply_s,
+        )
         return open_model(name, access=access, card=card, cache=self.cache)
 
-    def open_judge(self, name: str) -> Model:
+    def open_judge(self, name: str) -> "Model":
         """The same; one that cannot be had is a model that says so when it is asked, so that the next judge is."""
         try:
             return self.open(name)
@@ -141,7 +147,7 @@ def _protocol(name: str) -> Protocol:
     return "openai-chat" if name.partition("/")[0] in ("openai", "kimi-coding") else "litellm"
 
 
-def outcomes(turns: Sequence[TurnClosed]) -> dict[tuple[str, UnitType], tuple[bool, ...]]:
+def outcomes(turns: "Sequence[TurnClosed]") -> dict[tuple[str, UnitType], tuple[bool, ...]]:
     """Whether turns worked, by model and kind of unit; a turn that a fault ended says nothing of the model's work."""
     found: dict[tuple[str, UnitType], tuple[bool, ...]] = {}
     for turn in turns:

@@ -64,6 +64,10 @@ class ModelSettings(_Section):
     profile: Profile = Profile.BALANCED
     patience_s: Seconds = 60.0
     """Longest single wait within a turn for a provider that asks for one."""
+    reply_s: Seconds = 600.0
+    """Longest time for one whole reply."""
+    stream: bool = False
+    """Ask for answers piece by piece, through LiteLLM only: a server that falls silent is noticed sooner."""
     card: tuple[CardForm, ...] = ()
     """`[[models.card]]`: what the catalogue lacks or has wrong."""
 

@@ -12,10 +12,9 @@ from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
     from surefoot.events import TurnClosed
-    from surefoot.kernel.ports import RouteRequest
     from surefoot.lineup import Lineup
     from surefoot.models.catalogue import Card
-    from surefoot.models.select import Scored, Selection
+    from surefoot.models.select import Scored, Selection, Standing
     from surefoot.project import Project
     from surefoot.values import Unit, UnitType
 
@@ -98,21 +97,17 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Explain who would be asked for a unit: what it needs, who is eligible, who is not and why, scores, and the order."""
+    from dataclasses import replace
+
     from surefoot.cli.solve import read_profile
-    from surefoot.models.select import Standing, needs_of, select
+    from surefoot.models.select import needs_of, select
 
     project = _project(repo)
     lineup = _lineup(project, model, base_url, read_profile(profile))
-    asked = _asked(project, unit, run)
+    asked, standing = _asked(project, unit, run)
     policy = lineup.routing(_history(project))
-    standing = Standing(
-        refused=asked.refused,
-        grounded=asked.grounded,
-        pressure=asked.pressure,
-        profile=policy.profile,
-        history=policy.history,
-    )
-    selection = select(needs_of(asked.unit), policy.cards, policy.rules, standing)
+    standing = replace(standing, profile=policy.profile, history=policy.history)
+    selection = select(needs_of(asked), policy.cards, policy.rules, standing)
     if json:
         print_json(_as_json(lineup, selection))
     else:
@@ -224,19 +219,19 @@ def _price(card: "Card") -> str:
     return f"${card.prompt_usd:g} in, ${card.completion_usd:g} out for a million tokens"
 
 
-def _asked(project: "Project | None", given: str, run: str | None) -> "RouteRequest":
-    """What the router would be asked for a kind of unit, or for a unit of a run as that run stands."""
-    from surefoot.kernel.ports import RouteRequest
+def _asked(project: "Project | None", given: str, run: str | None) -> "tuple[Unit, Standing]":
+    """A kind of unit, or a unit of a run with how that run stands."""
+    from surefoot.models.select import Standing
     from surefoot.values import UnitType
 
     if given in list(UnitType) and run is None:
-        unit = _plain_unit(UnitType(given))
-        return RouteRequest(unit=unit, refused=frozenset(), grounded=frozenset(), pressure=0.0)
+        return _plain_unit(UnitType(given)), Standing()
     if project is None:
         raise UsageError(f"{given!r} is no kind of unit; give one of {', '.join(UnitType)}")
     from surefoot.inspection import route_request
 
-    return route_request(project, project.find_run(run), given)
+    asked = route_request(project, project.find_run(run), given)
+    return asked.unit, Standing(refused=asked.refused, grounded=asked.grounded)
 
 
 def _plain_unit(kind: "UnitType") -> "Unit":

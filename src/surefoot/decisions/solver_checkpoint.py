@@ -5,6 +5,7 @@ is held to a schema; an excerpt that does not occur in the transcript is rejecte
 """
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -89,10 +90,9 @@ def render(question: SolverQuestion) -> str:
         "choices": ", ".join(question.choices),
         "transcript": cut(question.transcript, _TRANSCRIPT_CHARACTERS),
     }
-    text = _template()
-    for name, value in fields.items():
-        text = text.replace("{" + name + "}", value)
-    return text
+    places = "|".join(fields)
+    # In one pass, so that nothing in a value is taken for a place of the template.
+    return re.sub(rf"\{{({places})\}}", lambda found: fields[found[1]], _template())
 
 
 def cut(text: str, most: int) -> str:

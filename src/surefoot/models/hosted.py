@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx
 
 from surefoot.errors import ModelUnavailableError, SettingsError
-from surefoot.models import wire
+from surefoot.models import unseen, wire
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.hosted_faults import explain, stated_error
 from surefoot.models.openai_chat import (
@@ -78,7 +78,6 @@ _LOGGERS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _NO_KEY: Final = "no-key"
 _TELLING: Final = 8
 """So many signs of a key tell nothing: its kind."""
-_SHORTEST_CHECKED_WORDS: Final = 200
 
 # How a reply of an unforeseen shape shows in code that reads it.
 _MISREAD: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError)
@@ -290,8 +289,7 @@ class HostedModel:
             "temperature": request.temperature,
             "seed": request.seed % 2**31,
         }
-        # A prefill is not sent, so what it opens is opened by the answer, and must not end it.
-        if stops := [stop for stop in request.stop if stop not in request.prefill]:
+        if stops := unseen.sendable_stops(request):
             wanted["stop"] = stops
         if request.json_schema is not None and _holds_to_schema(library, self._name):
             wanted["response_format"] = {
@@ -327,14 +325,14 @@ class HostedModel:
         if heard.refusal is not None or heard.finish in ("content_filter", "refusal"):
             said = heard.refusal or "the provider's filter stopped the answer"
             return wire.Fault(kind=ModelFault.REFUSAL, message=said[:500], usage=usage)
-        if _is_truncated(request, heard.usage):
+        if unseen.is_truncated(request, heard.usage):
             return wire.Fault(
                 kind=ModelFault.CONTEXT_OVERFLOW,
                 message=f"the server read only {heard.usage.prompt_tokens} tokens of the prompt: it cuts long prompts off; "
                 "give it a larger context (Ollama: num_ctx)",
                 usage=usage,
             )
-        text, begins, finish = _joined("".join(heard.text), heard.finish, request)
+        text, begins, finish = unseen.joined("".join(heard.text), heard.finish, request)
         if not text[begins:].strip():
             return wire.Fault(
                 kind=ModelFault.EMPTY,
@@ -457,34 +455,6 @@ def _said(request: ModelRequest, heard: _Heard, prompt: int) -> Usage:
         prompt_tokens=said.prompt_tokens or prompt,
         completion_tokens=said.completion_tokens or min(heard.tokens(), request.max_tokens),
     )
-
-
-def _is_truncated(request: ModelRequest, usage: Usage) -> bool:
-    """Whether the server cannot have read the whole prompt, as `OpenAIChat` judges it."""
-    words = sum(len(m.content.split()) for m in request.messages)
-    return words > _SHORTEST_CHECKED_WORDS and 0 < usage.prompt_tokens < words // 2
-
-
-def _joined(
-    said: str, finish: str | None, request: ModelRequest
-) -> tuple[str, int, Literal["stop", "length"]]:
-    """The text with its prefill, and up to its first stop text: models that take none write on.
-
-    An answer that opens the prefill's block itself (prefill "```python...", stop "```") is whole without the prefill.
-
-    Returns:
-        The text, where in it the answer begins, and how it ended.
-    """
-    prefill, opening = request.prefill, request.prefill.partition("\n")[0]
-    text, begins = prefill + said, len(prefill)
-    if said.startswith(prefill):
-        text = said
-    elif opening in said and any(stop and stop in opening for stop in request.stop):
-        text, begins = said, said.index(opening) + len(opening)
-    ends = [end for stop in request.stop if stop and (end := text.find(stop, begins)) >= 0]
-    if ends:
-        return text[: min(ends)], begins, "stop"
-    return text, begins, "length" if finish in ("length", "max_tokens") else "stop"
 
 
 def _holds_to_schema(library: ModuleType, name: str) -> bool:

@@ -18,7 +18,7 @@ import httpx
 
 from surefoot.codec import canonical
 from surefoot.errors import SettingsError
-from surefoot.models import wire
+from surefoot.models import unseen, wire
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.workers import Workers
 from surefoot.values import (
@@ -36,7 +36,6 @@ REPLY_LIMIT_BYTES: Final = 4 * 1024**2
 _CONNECT_S: Final = 5.0
 _OPTIONAL: Final = frozenset({"logprobs", "seed", "temperature", "response_format", "stop"})
 MESSAGE_TOKENS: Final = 8
-_SHORTEST_CHECKED_WORDS: Final = 200
 _MARGIN: Final = 1.1
 _TEMPLATE_BYTES: Final = 64
 """What a chat template writes around a message, or before the first one, at most."""
@@ -219,8 +218,9 @@ class OpenAIChat:
             "seed": request.seed % 2**31,
             "stream": False,
         }
-        if request.stop:
-            body["stop"] = list(request.stop)
+        stops = list(request.stop) if server.continues_prefill else unseen.sendable_stops(request)
+        if stops:
+            body["stop"] = stops
         if server.logprobs:
             body["logprobs"] = True
             body["top_logprobs"] = 1
@@ -312,22 +312,20 @@ class OpenAIChat:
         if got.refusal is not None or got.finish == "content_filter":
             said = got.refusal or "the provider's filter stopped the answer"
             return wire.Fault(kind=ModelFault.REFUSAL, message=said[:500], usage=got.usage)
-        if self._truncated(request, got.usage):
+        if unseen.is_truncated(request, got.usage):
             return wire.Fault(
                 kind=ModelFault.CONTEXT_OVERFLOW,
                 message=f"the server read only {got.usage.prompt_tokens} tokens of the prompt: it cuts long prompts off; "
                 "give it a larger context (Ollama: num_ctx)",
                 usage=got.usage,
             )
-        prefill = request.prefill
-        text = got.text if got.text.startswith(prefill) else prefill + got.text
-        if not text.removeprefix(prefill).strip():
+        text, begins, finish = self._joined(got, request)
+        if not text[begins:].strip():
             return wire.Fault(
                 kind=ModelFault.EMPTY,
                 message=f"the answer is empty (finish reason {got.finish!r})",
                 usage=got.usage,
             )
-        finish: Literal["stop", "length"] = "length" if got.finish == "length" else "stop"
         return ModelReply(
             text=text,
             model=got.model or self._model,
@@ -337,11 +335,15 @@ class OpenAIChat:
             mean_logprob=got.mean_logprob,
         )
 
-    @staticmethod
-    def _truncated(request: ModelRequest, usage: Usage) -> bool:
-        """Whether the server cannot have read the whole prompt: no tokenizer puts two words into one token on average."""
-        words = sum(len(m.content.split()) for m in request.messages)
-        return words > _SHORTEST_CHECKED_WORDS and 0 < usage.prompt_tokens < words // 2
+    def _joined(
+        self, got: wire.Completion, request: ModelRequest
+    ) -> tuple[str, int, Literal["stop", "length"]]:
+        """The whole text, where in it the answer begins, and how it ended."""
+        if not self._server.continues_prefill:
+            return unseen.joined(got.text, got.finish, request)
+        prefill = request.prefill
+        text = got.text if got.text.startswith(prefill) else prefill + got.text
+        return text, len(prefill), "length" if got.finish == "length" else "stop"
 
     def _paid(self, usage: Usage) -> Usage:
         if usage.cost_usd > 0:

@@ -57,6 +57,10 @@ class Access:
     """Of a server of the user's own; the provider's when None."""
     api_key: str | None = field(default=None, repr=False)
     """Sent to that server only."""
+    stream: bool = False
+    """Ask for the answer piece by piece, where the way to the model can; a server that falls silent is noticed sooner."""
+    reply_s: float = 600.0
+    """Longest time for one whole reply."""
 
 
 def open_model(spec: str, *, access: Access, card: "Card", cache: Path) -> "Model":
@@ -160,7 +164,11 @@ def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
     # answer one or the other with an error.
     local = is_loopback(urlsplit(url).hostname or "")
     server = ChatServer(
-        base_url=url, api_key=access.api_key, continues_prefill=local, logprobs=local
+        base_url=url,
+        api_key=access.api_key,
+        continues_prefill=local,
+        logprobs=local,
+        reply_s=access.reply_s,
     )
     return OpenAIChat(
         name,
@@ -180,6 +188,8 @@ def _hosted(spec: str, access: Access, card: "Card") -> "Model":
         base_url=access.base_url,
         context_tokens=card.context_tokens,
         price=_price(card),
+        stream=access.stream,
+        reply_s=access.reply_s,
     )
 
 

@@ -1,25 +1,20 @@
 """The `Router` port: the policy of `select` over a catalogue, with models that are opened when they are first asked."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from surefoot.errors import ModelUnavailableError
 from surefoot.events import Event, ModelAllowed, ModelDenied
 from surefoot.kernel.ports import Asker, Routed, RouteRequest
 from surefoot.models.catalogue import Card
-from surefoot.models.select import Denial, Rules, Selection, Standing, needs_of, select
-from surefoot.values import Profile, UnitId, UnitType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoutingPolicy:
-    """What routing goes by; frozen with the run."""
-
-    cards: tuple[Card, ...]
-    """Models that may be considered at all."""
-    rules: Rules
-    profile: Profile = Profile.BALANCED
-    history: Mapping[tuple[str, UnitType], tuple[bool, ...]] = field(default_factory=dict)
+from surefoot.models.select import (
+    Denial,
+    RoutingPolicy,
+    Selection,
+    Standing,
+    needs_of,
+    select,
+)
+from surefoot.values import UnitId
 
 
 class PolicyRouter:

@@ -96,6 +96,17 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingPolicy:
+    """What routing goes by; the same for a run's whole life."""
+
+    cards: tuple[Card, ...]
+    """Models that may be considered at all."""
+    rules: Rules
+    profile: Profile = Profile.BALANCED
+    history: Mapping[tuple[str, UnitType], tuple[bool, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """How the run stands."""
 

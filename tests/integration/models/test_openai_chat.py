@@ -126,6 +126,17 @@ def test_a_prefill_stands_once(continues: bool, said: str, text: str) -> None:  
     assert (sent[-1] == {"role": "assistant", "content": "def"}) is continues
 
 
+def test_a_block_that_the_answer_opens_itself_is_not_stopped_at_its_opening() -> None:
+    """A hosted model that never saw the prefill writes the whole block; its stop text is looked for afterwards."""
+    said = "Here it is:\n```python\ndef f():\n    return 2\n```\nThat is all."
+    answer, (seen,) = answered(
+        Wire(body=completion(said)), ask(prefill="```python\ndef f():\n", stop=("```",))
+    )
+    assert isinstance(answer, ModelReply)
+    assert answer.text == "Here it is:\n```python\ndef f():\n    return 2\n"
+    assert "stop" not in seen.body
+
+
 def test_nothing_is_called_before_complete() -> None:
     """Opening, counting and estimating reach nobody."""
     with ScriptedServer(lambda _: Wire(body=completion("x"))) as there:

@@ -1,0 +1,139 @@
+"""Review: a model's look at a whole change (SPEC B8). It can point at a defect; it can never approve.
+
+The prompt is the file `review.md`, filled deterministically. An objection counts only with a line that the change really
+adds: one that cannot be pointed at is sent back once and then dropped.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from surefoot.codec import canonical, decode, encode
+from surefoot.decisions.solver_checkpoint import cut
+from surefoot.events import Decided
+from surefoot.kernel.ports import Asker, Notebook
+from surefoot.values import Message, ModelFailure, ModelRequest
+
+POLICY_BUNDLE = "review/1"
+_ISSUE_CHARACTERS = 4_000
+_DIFF_CHARACTERS = 12_000
+_ANSWER_TOKENS = 200
+_SCHEMA = canonical(
+    {
+        "type": "object",
+        "properties": {
+            "objects": {"type": "boolean"},
+            "reason": {"type": "string", "maxLength": 300},
+            "quote": {"type": "string", "maxLength": 300},
+        },
+        "required": ["objects", "reason", "quote"],
+        "additionalProperties": False,
+    }
+).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewQuestion:
+    """What the reviewer is shown."""
+
+    issue: str
+    evidence: tuple[str, ...]
+    patch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewAnswer:
+    """What it may say."""
+
+    objects: bool
+    reason: str
+    quote: str
+    """An added line of the change, without its plus sign; empty without an objection."""
+
+
+def ask_reviewer(
+    question: ReviewQuestion, asker: Asker, notebook: Notebook
+) -> ReviewAnswer | ModelFailure | None:
+    """The model's objection or that it has none; None when it answered, twice, with something that cannot be used."""
+    messages = [Message(role="user", content=render(question))]
+    for attempt in range(2):
+        request = ModelRequest(
+            purpose="review",
+            messages=tuple(messages),
+            max_tokens=_ANSWER_TOKENS,
+            seed=attempt,
+            json_schema=_SCHEMA,
+        )
+        answers = asker.ask((request,))
+        if not answers:
+            return None
+        answer = answers[0]
+        if isinstance(answer, ModelFailure):
+            return answer
+        read, complaint = parse(answer.text, question)
+        if read is not None:
+            notebook.record(
+                Decided(
+                    decision="review",
+                    inputs=notebook.put(encode(question)),
+                    output=notebook.put(encode(read)),
+                    decided_by="model",
+                    policy_bundle=POLICY_BUNDLE,
+                    usage=answer.usage,
+                )
+            )
+            return read
+        messages.append(Message(role="user", content=complaint))
+    return None
+
+
+def render(question: ReviewQuestion) -> str:
+    """The prompt, from the template and nothing else."""
+    fields = {
+        "issue": cut(question.issue, _ISSUE_CHARACTERS),
+        "evidence": "\n".join(f"- {line}" for line in question.evidence),
+        "diff": cut(question.patch, _DIFF_CHARACTERS),
+    }
+    # In one pass, so that nothing in a value is taken for a place of the template.
+    return re.sub(r"\{(issue|evidence|diff)\}", lambda found: fields[found[1]], _template())
+
+
+def parse(text: str, question: ReviewQuestion) -> tuple[ReviewAnswer | None, str]:
+    """The answer, or the exact complaint to send back."""
+    try:
+        answer = decode(ReviewAnswer, text.encode())
+    except ValueError as error:
+        return None, f"That is not the JSON that was asked for: {str(error).splitlines()[0]}"
+    if answer.objects and place_of(answer.quote, question.patch) is None:
+        return None, "The quote must be one line that the change adds, copied without its plus sign"
+    return answer, ""
+
+
+def place_of(quote: str, patch: str) -> tuple[str, int] | None:
+    """File and 1-based line of an added line of a patch."""
+    path, number = "", 0
+    for line in patch.split("\n"):
+        if line.startswith("+++ "):
+            path = line[4:].removeprefix("b/").strip('"')
+        elif line.startswith("@@"):
+            number = _start(line.split(" "))
+        elif line.startswith("+"):
+            if quote.strip() and line[1:].strip() == quote.strip():
+                return path, number
+            number += 1
+        elif not line.startswith("-"):
+            number += 1
+    return None
+
+
+def _start(head: Sequence[str]) -> int:
+    """First line of the new side, from the words of a hunk's head, e.g. `@@ -1,2 +3,4 @@`."""
+    new = next((word for word in head if word.startswith("+")), "+1")
+    return int(new[1:].partition(",")[0])
+
+
+@cache
+def _template() -> str:
+    return files("surefoot.decisions").joinpath("review.md").read_text()

@@ -1,0 +1,207 @@
+"""Who may be asked, who judges, and that the two have nothing to do with each other (SPEC A2, C8)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.errors import ModelUnavailableError, SettingsError
+from surefoot.events import TurnClosed
+from surefoot.lineup import AUTO, Lineup, outcomes
+from surefoot.models.catalogue import CardForm, load_catalogue
+from surefoot.models.select import Standing, needs_of, select
+from surefoot.policy.judges import DEFAULT
+from surefoot.settings import ModelSettings
+from surefoot.values import (
+    Classification,
+    ModelFault,
+    Profile,
+    TreeId,
+    UnitId,
+    UnitType,
+)
+
+CACHE = Path("/nowhere")
+
+
+def lineup(
+    model: str = "embedded",
+    *,
+    base_url: str | None = None,
+    judges: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    **settings: object,
+) -> Lineup:
+    """A lineup with what matters here."""
+    return Lineup(
+        model=model,
+        base_url=base_url,
+        judges=judges,
+        profile=Profile.BALANCED,
+        settings=ModelSettings.model_validate(settings, strict=False),
+        environ=environ or {},
+        cache=CACHE,
+    )
+
+
+def denied(found: Lineup, name: str) -> str:
+    """The rule that keeps a model out; empty when none does."""
+    denial = found.denial(found.catalogue.card(name))
+    return denial.rule if denial else ""
+
+
+def test_only_what_the_user_named_is_considered() -> None:
+    """A key in the environment is no wish to spend; `auto` is."""
+    environ = {"ANTHROPIC_API_KEY": "sk-ant-api03-" + "x" * 80}
+    assert [c.name for c in lineup(environ=environ).routing().cards] == ["embedded"]
+    wished = lineup(environ=environ, use=["anthropic/claude-opus-4-7"])
+    assert [c.name for c in wished.routing().cards] == ["embedded", "anthropic/claude-opus-4-7"]
+    assert len(lineup(AUTO).routing().cards) == len(load_catalogue().cards)
+
+
+def test_keys_and_terms_keep_models_out() -> None:
+    """Without a key, with a token that is bound to another client, or at a foreign host, no prompt leaves."""
+    name = "anthropic/claude-opus-4-7"
+    assert denied(lineup(), name) == "credential"
+    key = {"ANTHROPIC_API_KEY": "sk-ant-api03-" + "x" * 80}
+    assert denied(lineup(environ=key), name) == ""
+    token = {"ANTHROPIC_API_KEY": "sk-ant-oat01-" + "x" * 80}
+    assert denied(lineup(environ=token), name).startswith("anthropic/")
+    assert denied(lineup(), "embedded") == ""
+
+
+def test_a_server_of_ones_own_gets_its_own_key_and_no_providers() -> None:
+    """A provider's key goes to that provider alone, whatever the base URL says."""
+    environ = {"OPENAI_API_KEY": "sk-proj-" + "x" * 40}
+    own = lineup("openai/m", base_url="http://127.0.0.1:9/v1", environ=environ)
+    assert denied(own, "openai/m") == ""
+    assert own._secret(own.catalogue.card("openai/m")) is None
+    with_key = lineup(
+        "openai/m", base_url="http://127.0.0.1:9/v1", environ={**environ, "SUREFOOT_API_KEY": "k"}
+    )
+    assert with_key._secret(with_key.catalogue.card("openai/m")) == "k"
+
+
+def test_what_cannot_be_asked_says_why() -> None:
+    """No such form of name, and no key: one sentence each."""
+    with pytest.raises(SettingsError, match="there is no model"):
+        lineup().open("gpt-best")
+    with pytest.raises(ModelUnavailableError, match=r"OPENAI_API_KEY.*--base-url"):
+        lineup("openai/m").open("openai/m")
+
+
+def test_the_default_judges_are_those_with_a_key_and_else_the_embedded_model() -> None:
+    """And the reason says so."""
+    assert lineup().judging().models == ("embedded",)
+    assert "embedded model judges" in lineup().judging().reason
+    key = {"ANTHROPIC_API_KEY": "sk-ant-api03-" + "x" * 80}
+    assert lineup(environ=key).judging().models == DEFAULT[1:]
+    named = lineup(judges="openai/a, embedded", environ=key).judging()
+    assert (named.models, named.reason) == (("openai/a", "embedded"), "as configured")
+
+
+def test_a_judge_that_cannot_be_had_is_there_and_says_so() -> None:
+    """The chain is not shortened in silence."""
+    assert lineup().open_judge("openai/m").name == "openai/m"
+
+
+RATES = st.dictionaries(st.sampled_from(["coding", "reasoning", "speed"]), st.floats(0, 100))
+NAMES = st.sampled_from(sorted(load_catalogue().cards))
+
+
+@given(
+    model=st.one_of(st.just(AUTO), NAMES),
+    use=st.lists(NAMES, max_size=4),
+    profile=st.sampled_from(Profile),
+    cards=st.lists(st.tuples(NAMES, RATES), max_size=4),
+    pin=st.sampled_from(["first", "ceiling", "only"]),
+    deny=st.lists(NAMES, max_size=3),
+    judges=st.sampled_from([None, "openai/a", "embedded,openai/b"]),
+    keys=st.sets(st.sampled_from(["ANTHROPIC_API_KEY", "KIMI_CODING_API_KEY"])),
+)
+def test_nothing_of_the_router_changes_who_judges(  # noqa: PLR0917  # each is drawn
+    model: str,
+    use: list[str],
+    profile: Profile,
+    cards: list[tuple[str, dict[str, float]]],
+    pin: str,
+    deny: list[str],
+    judges: str | None,
+    keys: set[str],
+) -> None:
+    """Whatever model, scores, profile, pins, lists and history a run has: its judges are those of a run without them."""
+    environ = dict.fromkeys(keys, "k" * 40)
+    plain = lineup(judges=judges, environ=environ).judging()
+    routed = Lineup(
+        model=model,
+        base_url=None,
+        judges=judges,
+        profile=profile,
+        settings=ModelSettings(
+            use=tuple(use),
+            pin=pin,  # type: ignore[arg-type]
+            deny=tuple(deny),
+            card=tuple(CardForm(name=n, scores=s) for n, s in cards),  # type: ignore[arg-type]
+        ),
+        environ=environ,
+        cache=CACHE,
+    )
+    assert routed.judging() == plain
+
+
+def closed(model: str, kind: Classification, fault: ModelFault | None = None) -> TurnClosed:
+    """A turn that ended so."""
+    return TurnClosed(
+        unit_id=UnitId("u"),
+        number=1,
+        ended_as="noop",
+        tree=TreeId("a" * 40),
+        commit=None,
+        classification=kind,
+        outcome="pass",
+        reason="",
+        model=model,
+        unit_type=UnitType.FIX,
+        fault=fault,
+    )
+
+
+def test_history_is_what_became_of_turns_and_nothing_of_the_network() -> None:
+    """Progress and completion worked, the rest did not, and a fault says nothing about a model's work."""
+    turns = (
+        closed("a/x", Classification.COMPLETE),
+        closed("a/x", Classification.EXECUTOR_REFUSED),
+        closed("a/x", Classification.BLOCKER_INFRASTRUCTURE, ModelFault.OVERLOAD),
+        closed("a/y", Classification.PROGRESS),
+    )
+    assert outcomes(turns) == {
+        ("a/x", UnitType.FIX): (True, False),
+        ("a/y", UnitType.FIX): (True,),
+    }
+
+
+def test_history_reaches_the_choice() -> None:
+    """A model that failed three times here comes after one that is a little weaker."""
+    names = ["openai/gpt-5.4", "anthropic/claude-sonnet-4-6"]
+    found = lineup(
+        AUTO,
+        environ={
+            "OPENAI_API_KEY": "sk-proj-" + "x" * 40,
+            "ANTHROPIC_API_KEY": "sk-ant-api03-" + "x" * 80,
+        },
+        allow=names,
+    )
+    bad = [closed(names[1], Classification.BLOCKER_STALL)] * 3
+
+    def first(history: list[TurnClosed]) -> str:
+        from surefoot.cli.models import _plain_unit  # noqa: PLC0415
+
+        policy = found.routing(history)
+        standing = Standing(history=policy.history)
+        needs = needs_of(_plain_unit(UnitType.FIX))
+        return select(needs, policy.cards, policy.rules, standing).chain[0].card.name
+
+    assert first(bad) == names[0]
+    assert first([closed(names[0], Classification.BLOCKER_STALL)] * 3) == names[1]
