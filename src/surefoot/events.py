@@ -17,6 +17,7 @@ from surefoot.values import (
     Digest,
     EventId,
     Evidence,
+    GateName,
     GateResult,
     Issue,
     ModelFault,
@@ -191,6 +192,8 @@ class TurnClosed:
     outcome: Literal["pass", "retryable-fail", "hard-fail", "manual-attention"]
     reason: str
     elapsed_s: float = 0.0
+    gate: GateName | None = None
+    """The first gate that did not pass."""
     model: str = ""
     unit_type: UnitType | None = None
     fault: ModelFault | None = None

@@ -298,7 +298,7 @@ class Run:
     def _by_table(self, unit: UnitState, closed: TurnClosed) -> Step:
         final = [f for f in unit.last_failures if is_final(f, unit.failures.get(f, 0))]
         # Idle turns are counted a model (see `_after`), not a unit.
-        if not final or closed.classification is Classification.EXECUTOR_NOOP:
+        if not final or unit.idle:
             return Trigger.TURN_ENDED, closed.reason
         attempts = REPROCESSING[final[0]].extra_attempts + 1
         return Trigger.BLOCKER, f"{closed.reason} (after {attempts} attempts)"

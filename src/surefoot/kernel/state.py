@@ -399,7 +399,8 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
 
 
 def _idle(before: UnitState, event: TurnClosed) -> int:
-    if event.classification is not Classification.EXECUTOR_NOOP:
+    # An executor that broke was not idle: its own gate stopped the turn before the solver's word did.
+    if event.classification is not Classification.EXECUTOR_NOOP or event.gate != "closeout":
         return 0
     return before.idle + 1 if event.model == before.model else 1
 

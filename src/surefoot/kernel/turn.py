@@ -305,6 +305,7 @@ class Turn:
             if checkpoint and result.outcome is GateOutcome.PASS
             else result.reason,
             elapsed_s=round(self._p.clock.monotonic() - self._began, 3),
+            gate=result.gate if result.outcome is not GateOutcome.PASS else None,
             model=self._asker.model,
             unit_type=self._unit.unit.unit_type,
             fault=failure.fault if failure else None,
