@@ -36,6 +36,7 @@ from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops import (
     GitWorkspace,
     open_workspace,
+    publish_ledger_head,
     remove_worktree,
     reopen_workspace,
     tree_checkout,
@@ -542,6 +543,7 @@ def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
 
     The summary comes last and whole: where it is missing, a kill came before it, and `resume` does this again.
     """
+    publish_ledger_head(project.repository, run_id, journal.head)
     result = outcome(project, run_id)
     folder = project.runs / run_id
     (folder / "report.md").write_text(result.report)

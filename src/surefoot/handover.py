@@ -15,7 +15,7 @@ from surefoot.events import (
     SettingsTrusted,
 )
 from surefoot.gitops import accept as put_onto_branch
-from surefoot.gitops import collect_garbage, untracked
+from surefoot.gitops import collect_garbage, publish_ledger_head, untracked
 from surefoot.gitops import reject as remove_work
 from surefoot.kernel.journal import Journal
 from surefoot.ledger import FileLedger
@@ -63,6 +63,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
                 commit=accepted.commit, onto=accepted.onto, branch=project.repository.branch
             )
         )
+        publish_ledger_head(project.repository, run_id, journal.head)
     return accepted.commit
 
 

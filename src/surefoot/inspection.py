@@ -13,7 +13,7 @@ from surefoot.events import (
     RunStopped,
     TurnClosed,
 )
-from surefoot.gitops import tree_exists
+from surefoot.gitops import ledger_head, tree_exists
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import RouteRequest
 from surefoot.kernel.state import apply, fold
@@ -112,10 +112,21 @@ def verify_run(project: Project, run_id: RunId) -> Verdict:
     rejected = any(e.event.kind == "run.rejected" for e in events)
     trees = () if rejected else _trees(events)
     blobs = tuple(sorted(set(_digests(events))))
-    fault = _lifecycle(events) or _fold(events)
+    fault = _lifecycle(events) or _fold(events) or _cut_short(project, run_id, events)
     fault = fault or _blobs(project, blobs)
     fault = fault or next((t for t in (_tree(project, tree) for tree in trees) if t), None)
     return Verdict(fault=fault, events=len(events), trees=len(trees), blobs=len(blobs))
+
+
+def _cut_short(project: Project, run_id: RunId, events: Sequence[Recorded]) -> str | None:
+    """Whether the ledger goes on at least to the line that the repository has kept the hash of."""
+    head = ledger_head(project.repository, run_id)
+    if head is None or any(recorded.hash == head for recorded in events):
+        return None
+    return (
+        f"the ledger ends at {events[-1].event_id if events else 'nothing'}, but the repository knows of a later line "
+        f"{head[:12]}: lines are missing at its end"
+    )
 
 
 def _tree(project: Project, tree: TreeId) -> str | None:

@@ -14,6 +14,7 @@ from surefoot.errors import UsageError
 from surefoot.events import RunOpened, RunStopped
 from surefoot.gitops import open_workspace
 from surefoot.handover import accept, collect, reject
+from surefoot.inspection import verify_run
 from surefoot.kernel.journal import Journal
 from surefoot.project import Places, Project, open_project
 from surefoot.values import FileEdit, Issue, RunId, RunStatus
@@ -180,3 +181,17 @@ def test_a_rejected_run_is_not_taken_up_again(
     with pytest.raises(UsageError, match="was rejected: no; start a new one"):
         resume(project, RUN, around)
     assert refs(project) == []
+
+
+def test_a_ledger_that_was_cut_short_is_told(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Whole lines taken off the end leave a chain that holds; the repository knows how far it went."""
+    request = Request(issue=Issue(source="audit"), mode="report_only", model=scripted)
+    run_id = RunId(start(project, request, around).summary["run_id"])
+    assert verify_run(project, run_id).fault is None
+    ledger = project.ledger_file(run_id)
+    ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:-1]))
+    fault = verify_run(project, run_id).fault
+    assert fault is not None
+    assert "lines are missing at its end" in fault

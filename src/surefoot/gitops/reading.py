@@ -8,14 +8,25 @@ from pathlib import Path
 from surefoot.gitops.carried import Carried
 from surefoot.gitops.files import mended, parents, remove_tree
 from surefoot.gitops.objects import Objects
+from surefoot.gitops.refs import publish_head, published_head
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.worktree_git import FULL, fill
-from surefoot.values import Diff, TreeId
+from surefoot.values import Diff, RunId, TreeId
 
 
 def tree_exists(repository: Repository, tree: TreeId) -> bool:
     """Whether git has the tree and every tree in it."""
     return repository.git().run("ls-tree", "-r", "-z", tree, ok=None).exit_code == 0
+
+
+def publish_ledger_head(repository: Repository, run_id: RunId, head: str) -> None:
+    """As `refs.publish_head`."""
+    publish_head(repository.git(), run_id, head)
+
+
+def ledger_head(repository: Repository, run_id: RunId) -> str | None:
+    """As `refs.published_head`."""
+    return published_head(repository.git(), run_id)
 
 
 def tree_diff(repository: Repository, before: TreeId, after: TreeId, scratch: Path) -> Diff | None:

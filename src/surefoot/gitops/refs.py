@@ -5,6 +5,7 @@ refs/surefoot/<run id>/base      the commit that the run started from
 refs/surefoot/<run id>/run       a blob: the branch that the user was on
 refs/surefoot/<run id>/<n>       turn commit n, so that it stays reachable when the branch goes
 refs/surefoot/<run id>/accepted  the commit that `accept` made
+refs/surefoot/<run id>/ledger    a blob: hash of the ledger's last line when the run was let go of
 """
 
 import json
@@ -149,6 +150,24 @@ def create(git: Git, run_id: RunId, base: CommitId, branch: str) -> RunRefs:
         ],
     )
     return RunRefs(base=base, tip=base, branch=branch, turns={}, accepted=None)
+
+
+def publish_head(git: Git, run_id: RunId, head: str) -> None:
+    """Keep the hash of the ledger's last line in the repository, so that a ledger cut short later can be told."""
+    about = json.dumps({"head": head, "version": 1}, sort_keys=True).encode()
+    blob = git.run("hash-object", "-w", "--stdin", stdin=about).line
+    name = kept(checked(run_id), "ledger")
+    old = all_refs(git, name).get(name)
+    if old != blob:
+        change(git, [RefChange(name=name, new=blob, old=old)])
+
+
+def published_head(git: Git, run_id: RunId) -> str | None:
+    """What was kept by `publish_head` last; None when nothing was."""
+    blob = all_refs(git, kept(checked(run_id), "ledger")).get(kept(run_id, "ledger"))
+    if blob is None:
+        return None
+    return str(json.loads(git.run("cat-file", "blob", blob).stdout)["head"])
 
 
 def change(git: Git, changes: Sequence[RefChange]) -> None:
