@@ -386,6 +386,8 @@ def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path
     )
     if frozen.model != AUTO:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
+    for name in lineup.judging().models:
+        lineup.open_judge(name)
     processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
     fence = _tried(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = _suite(project, frozen.settings, processes, around, scratch)

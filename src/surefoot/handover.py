@@ -63,7 +63,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
                 commit=accepted.commit, onto=accepted.onto, branch=project.repository.branch
             )
         )
-        publish_ledger_head(project.repository, run_id, journal.head)
+        publish_ledger_head(project.repository, RunId(run_id), journal.head)
     return accepted.commit
 
 

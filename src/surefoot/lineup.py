@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from surefoot.errors import ModelUnavailableError
+from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.models import open_model
 from surefoot.models.catalogue import Card, Catalogue, load_catalogue
 from surefoot.models.registry import Access, check_spec, host_of, is_local
 from surefoot.models.select import WINDOW, Denial, RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
-from surefoot.policy.credentials import find_credential, variable_of
+from surefoot.policy.credentials import find_credential, own_server_key, variable_of
 from surefoot.policy.judges import PinnedChain, pinned_chain
 from surefoot.policy.terms import Protocol, Route, load_terms
 from surefoot.settings import ModelSettings
@@ -23,8 +24,6 @@ if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking mod
 
 AUTO: Final = "auto"
 """As a model's name: choose from all that the catalogue knows and the user has credentials for."""
-OWN_SERVER_KEY: Final = "SUREFOOT_API_KEY"
-"""Sent to a server named by a base URL; a provider's own key only ever goes to that provider."""
 _WORKED: Final = frozenset({Classification.PROGRESS, Classification.COMPLETE})
 
 
@@ -69,7 +68,7 @@ class Lineup:
 
     def judging(self) -> PinnedChain:
         """Who judges; no score, history or profile has a say."""
-        return pinned_chain(self.judges, lambda provider: self._key(provider) is not None)
+        return pinned_chain(self.judges, self._has_key)
 
     def open(self, name: str) -> "Model":
         """The model behind a name; nothing is called yet.
@@ -93,6 +92,9 @@ class Lineup:
 
     def open_judge(self, name: str) -> "Model":
         """The same; one that cannot be had is a model that says so when it is asked, so that the next judge is."""
+        check_spec(name)
+        if any(fnmatchcase(name, pattern) for pattern in self.settings.deny):
+            return UnavailableModel(name, "[models] deny has it")
         try:
             return self.open(name)
         except ModelUnavailableError as error:
@@ -102,6 +104,12 @@ class Lineup:
         """What credentials and terms have against asking a model."""
         if is_local(card.name):
             return None
+        try:
+            return self._hosted_denial(card)
+        except SettingsError as error:
+            return Denial(model=card.name, rule="credential", reason=str(error))
+
+    def _hosted_denial(self, card: Card) -> Denial | None:
         secret, host = self._secret(card), host_of(card.name, self._base_url(card.name))
         own_server = self._base_url(card.name) is not None
         if secret is None and not own_server and card.provider not in _KEYLESS:
@@ -130,12 +138,18 @@ class Lineup:
 
     def _secret(self, card: Card) -> str | None:
         if self._base_url(card.name) is not None:
-            return self.environ.get(OWN_SERVER_KEY) or None
+            return own_server_key(self.environ)
         return None if is_local(card.name) else self._key(card.provider)
 
     def _key(self, provider: str) -> str | None:
         found = find_credential(provider, self.environ)
         return found.secret if found else None
+
+    def _has_key(self, provider: str) -> bool:
+        try:
+            return self._key(provider) is not None
+        except SettingsError:
+            return True  # it stays in the chain, where it says what is wrong with its key
 
 
 _OWN_SERVER: Final = "own-server"
@@ -153,5 +167,7 @@ def outcomes(turns: "Sequence[TurnClosed]") -> dict[tuple[str, UnitType], tuple[
     for turn in turns:
         if turn.fault is None and turn.unit_type is not None and turn.model:
             key = (turn.model, turn.unit_type)
-            found[key] = (*found.get(key, ()), turn.classification in _WORKED)[-WINDOW:]
+            # Progress that a gate refused was rolled back: nothing is left of it.
+            worked = turn.classification in _WORKED and turn.outcome == "pass"
+            found[key] = (*found.get(key, ()), worked)[-WINDOW:]
     return found

@@ -137,6 +137,8 @@ class Settings(_Section):
             found.append("run.model")
         if not all(map(is_local, (self.solver.model or EMBEDDED).split(","))):
             found.append("solver.model")
+        if self.models.profile is Profile.BURN_MAX:
+            found.append("models.profile")
         found += [f"models.{key}" for key in ("use", "card") if getattr(self.models, key)]
         if self.audit.commands:
             found.append("audit.commands")
@@ -153,11 +155,18 @@ class Settings(_Section):
                     update={"base_url": None, "model": _trusted_model(self)}
                 ),
                 "solver": SolverSettings(),
-                "models": self.models.model_copy(update={"use": (), "card": ()}),
+                "models": self.models.model_copy(
+                    update={"use": (), "card": (), "profile": _trusted_profile(self)}
+                ),
                 "audit": self.audit.model_copy(update={"commands": ()}),
                 "test": self.test.model_copy(update={"command": None}),
             }
         )
+
+
+def _trusted_profile(settings: Settings) -> Profile:
+    asked = settings.models.profile
+    return Profile.BALANCED if asked is Profile.BURN_MAX else asked
 
 
 def _trusted_model(settings: Settings) -> str:

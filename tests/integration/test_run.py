@@ -428,9 +428,9 @@ def test_two_escalations_and_no_more(bench: Bench) -> None:
     assert bench.run(says(REFUSED)) is RunStatus.PAUSED
     assert "hard blocker: 3 models gave up" in bench.reason
     assert [t.model for t in bench.turns] == ["light", "standard", "heavy"]
-    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.BLOCKED
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.PAUSED
     assert len(bench.turns) == 3
-    assert "no higher tier" in bench.reason
+    assert "hard blocker: 3 models gave up" in bench.reason
 
 
 def test_a_refusal_passes_over_models_of_the_same_tier(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """Who may be asked, who judges, and that the two have nothing to do with each other (SPEC A2, C8)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from surefoot.events import TurnClosed
 from surefoot.lineup import AUTO, Lineup, outcomes
 from surefoot.models.catalogue import CardForm, load_catalogue
 from surefoot.models.select import Standing, needs_of, select
+from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy.judges import DEFAULT
 from surefoot.settings import ModelSettings
 from surefoot.values import (
@@ -82,6 +84,14 @@ def test_a_server_of_ones_own_gets_its_own_key_and_no_providers() -> None:
         "openai/m", base_url="http://127.0.0.1:9/v1", environ={**environ, "SUREFOOT_API_KEY": "k"}
     )
     assert with_key._secret(with_key.catalogue.card("openai/m")) == "k"
+
+
+def test_a_broken_key_is_refused_without_being_shown() -> None:
+    """A key with a line break is named by its variable."""
+    own = lineup("openai/m", base_url="http://127.0.0.1:9/v1", environ={"SUREFOOT_API_KEY": "a\nb"})
+    with pytest.raises(ModelUnavailableError, match="SUREFOOT_API_KEY") as refused:
+        own.open("openai/m")
+    assert "a\nb" not in str(refused.value)
 
 
 def test_what_cannot_be_asked_says_why() -> None:
@@ -166,6 +176,26 @@ def closed(model: str, kind: Classification, fault: ModelFault | None = None) ->
         unit_type=UnitType.FIX,
         fault=fault,
     )
+
+
+def test_progress_that_was_rolled_back_is_no_success() -> None:
+    """What a gate refused left nothing behind."""
+    refused = replace(closed("a/x", Classification.PROGRESS), outcome="retryable-fail")
+    assert outcomes((refused,)) == {("a/x", UnitType.FIX): (False,)}
+
+
+def test_the_deny_list_holds_for_judges_too() -> None:
+    """A judge of the default chain that the user denies is there, and says so when it is asked."""
+    key = {"ANTHROPIC_API_KEY": "sk-ant-api03-" + "x" * 80}
+    judge = lineup(environ=key, deny=["anthropic/*"]).open_judge("anthropic/claude-opus-4-7")
+    assert isinstance(judge, UnavailableModel)
+
+
+def test_one_broken_key_keeps_out_one_provider() -> None:
+    """The others can be asked, and the list can be shown."""
+    found = lineup(environ={"MISTRAL_API_KEY": "a b"})
+    assert denied(found, "mistral/devstral-2512") == "credential"
+    assert found.judging().models == ("embedded",)
 
 
 def test_history_is_what_became_of_turns_and_nothing_of_the_network() -> None:

@@ -18,7 +18,8 @@ from surefoot.values import Message, ModelFailure, ModelRequest
 
 POLICY_BUNDLE = "review/1"
 _ISSUE_CHARACTERS = 4_000
-_DIFF_CHARACTERS = 12_000
+DIFF_CHARACTERS = 12_000
+"""Of a change that one look can hold."""
 _ANSWER_TOKENS = 200
 _SCHEMA = canonical(
     {
@@ -94,7 +95,7 @@ def render(question: ReviewQuestion) -> str:
     fields = {
         "issue": cut(question.issue, _ISSUE_CHARACTERS),
         "evidence": "\n".join(f"- {line}" for line in question.evidence),
-        "diff": cut(question.patch, _DIFF_CHARACTERS),
+        "diff": question.patch,
     }
     # In one pass, so that nothing in a value is taken for a place of the template.
     return re.sub(r"\{(issue|evidence|diff)\}", lambda found: fields[found[1]], _template())

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from surefoot.decisions.review import ReviewQuestion, ask_reviewer, place_of
+from surefoot.decisions.review import DIFF_CHARACTERS, ReviewQuestion, ask_reviewer, place_of
 from surefoot.gates.review import objection
 from surefoot.kernel.ports import Asker, Notebook, ReviewInput
 from surefoot.values import ModelFailure, Review
@@ -17,6 +17,13 @@ class ModelReviewer:
 
     def review(self, seen: ReviewInput) -> Review:
         """Ask about issue, diff and evidence; what the executor said is not shown."""
+        if len(seen.diff.patch) > DIFF_CHARACTERS:
+            return Review(
+                verdict="WAIVER",
+                action="PROCEED",
+                reason=f"no model looked at the change: its {len(seen.diff.patch)} characters are more than {DIFF_CHARACTERS}",
+                decided_by="model",
+            )
         question = ReviewQuestion(
             issue=seen.issue.text or seen.issue.title,
             evidence=tuple(f"{p.kind}: {p.after}" for p in seen.evidence),

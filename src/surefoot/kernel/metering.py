@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from surefoot.codec import decode, encode
+from surefoot.errors import SurefootError
 from surefoot.events import (
     BudgetRefused,
     BudgetReserved,
@@ -206,7 +207,7 @@ class MeteredModel:
             for call in batch
         ]
         self._journal.record_all(asked)
-        given = self._model.complete([call.request for call in batch])
+        given = self._complete(batch)
         answers = tuple(
             _billed(call, _whole(call.request, answer))
             for call, answer in zip(batch, given, strict=True)
@@ -217,6 +218,21 @@ class MeteredModel:
                 (self._ended(call.digest, answer), settled), cause=call.reservation
             )
         return answers
+
+    def _complete(self, batch: Sequence[_Call]) -> tuple[ModelAnswer, ...]:
+        """What the model says; one that breaks has failed, and a call that is cut off from here is counted in full."""
+        try:
+            return self._model.complete([call.request for call in batch])
+        except SurefootError as error:
+            failure = ModelFailure(
+                fault=ModelFault.NOT_FOUND, message=str(error), model=self._model.name
+            )
+            return (failure,) * len(batch)
+        except KeyboardInterrupt:
+            for call in batch:
+                settled = BudgetSettled(reservation=call.reservation, usage=call.upper)
+                self._journal.record(settled, cause=call.reservation)
+            raise
 
     def _ended(self, request: Digest, answer: ModelAnswer) -> Event:
         blob = self._journal.put(encode(answer))

@@ -451,6 +451,8 @@ class Routed:
     reason: str
     chain: tuple[str, ...] = ()
     """The chosen model and those that would follow it."""
+    grounded: tuple[str, ...] = ()
+    """Models that only their failures keep out."""
     verdicts: tuple[Event, ...] = ()
     """`ModelAllowed` and `ModelDenied`, one a model that was looked at."""
 

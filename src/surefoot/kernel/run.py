@@ -92,6 +92,8 @@ class Run:
         self._journal = ports.turn.journal
         self._began = ports.turn.clock.monotonic()
         self._pressure = 0
+        self._free_at: datetime | None = None
+        """From when on a model may be asked again, while the run pauses for that."""
         self._steps: Mapping[Phase, Callable[[], Step]] = {
             Phase.AUDITING: self._audit,
             Phase.PLANNING: self._plan,
@@ -133,7 +135,7 @@ class Run:
             status=status,
             reason=self.state.reason,
             elapsed_s=elapsed,
-            resume_at=self._free_again() if status is RunStatus.PAUSED else None,
+            resume_at=self._free_at,
         )
         self._journal.record(stopped)
         return status
@@ -153,7 +155,7 @@ class Run:
 
     def _waited(self) -> bool:
         """Whether a paused run has waited, within its time limit, until a model may be asked again."""
-        until = self._free_again()
+        until = self._free_at
         if self.state.phase is not Phase.PAUSED or until is None:
             return False
         wait_s = (until - self._t.clock.now()).total_seconds()
@@ -163,6 +165,7 @@ class Run:
             self._t.clock.sleep(wait_s)
         except KeyboardInterrupt:
             return False
+        self._free_at = None
         self._move(Trigger.RESUME, "waited until a model may be asked again")
         return True
 
@@ -284,6 +287,8 @@ class Run:
         unit = self.state.units[closed.unit_id]
         if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
             return self._ask_person(closed.reason)
+        if self.state.short and unit.ended == "open":
+            return Trigger.BUDGET_SPENT, f"a call was not made: {self.state.short}"
         idle = unit.idle > REPROCESSING[FailureClass.EXECUTION].extra_attempts
         if idle or closed.classification is Classification.EXECUTOR_REFUSED:
             return self._escalate(unit, closed)
@@ -291,11 +296,11 @@ class Run:
             return Trigger.PAUSE, closed.reason
         if closed.fault is not None:
             return self._ground(closed, closed.fault)
-        if unit.ended == "blocked":
-            return Trigger.TURN_ENDED, f"unit {closed.unit_id} is blocked: {closed.reason}"
         return self._by_table(unit, closed)
 
     def _by_table(self, unit: UnitState, closed: TurnClosed) -> Step:
+        if unit.ended == "blocked":
+            return Trigger.TURN_ENDED, f"unit {closed.unit_id} is blocked: {closed.reason}"
         final = [f for f in unit.last_failures if is_final(f, unit.failures.get(f, 0))]
         # Idle turns are counted a model (see `_after`), not a unit.
         if not final or unit.idle:
@@ -316,12 +321,19 @@ class Run:
                 reason=closed.reason,
             )
         )
-        refused = unit.escalations + 1
-        if refused > _MOST_ESCALATIONS:
-            return Trigger.PAUSE, f"hard blocker: {refused} models gave up: {closed.reason}"
+        gave_up = self._gave_up(self.state.units[unit.unit.unit_id])
+        if gave_up is not None:
+            return gave_up
         if not self._resolve().can_escalate:
             return Trigger.BLOCKER, f"{closed.reason}; this mode may not change the tier"
         return Trigger.TURN_ENDED, f"{closed.reason}; the next turn goes to a higher tier"
+
+    def _gave_up(self, unit: UnitState) -> Step | None:
+        """The pause after two escalations, told from the state, so that a run killed before it comes to the same."""
+        if unit.escalations <= _MOST_ESCALATIONS:
+            return None
+        told = unit.checkpoints[-1].summary if unit.checkpoints else ""
+        return Trigger.PAUSE, f"hard blocker: {unit.escalations} models gave up: {told}"
 
     def _ground(self, closed: TurnClosed, fault: ModelFault) -> Step:
         """A model that failed is left alone, for a while or for good; the next turn goes to another one."""
@@ -363,18 +375,19 @@ class Run:
 
     def _nobody(self, unit: UnitState, routed: Routed) -> Step:
         """No model may be asked now: a pause when one may be later, else the blocker that says why."""
+        gave_up = self._gave_up(unit)
+        if gave_up is not None:
+            return gave_up
         if self._refused(unit):
             return Trigger.BLOCKER, f"there is no higher tier: {routed.reason}"
-        until = self._free_again()
-        if until is None:
+        # Those that were grounded when the router was asked, whatever time it is by now.
+        grounded = self.state.grounded
+        times = [t for m in routed.grounded if (t := grounded.get(m)) is not None]
+        if not times:
             return Trigger.BLOCKER, routed.reason
-        return Trigger.PAUSE, f"{routed.reason}; asked again from {until:%Y-%m-%d %H:%M:%S} UTC on"
-
-    def _free_again(self) -> datetime | None:
-        """From when on the first of the grounded models may be asked again."""
-        now = self._t.clock.now()
-        times = [t for t in self.state.grounded.values() if t is not None and t > now]
-        return min(times, default=None)
+        self._free_at = min(times)
+        when = f"{self._free_at:%Y-%m-%d %H:%M:%S} UTC"
+        return Trigger.PAUSE, f"{routed.reason}; asked again from {when} on"
 
     def _ask_person(self, question: str) -> Step:
         self._journal.record(QuestionAsked(question=question, why="a gate asks for a person"))

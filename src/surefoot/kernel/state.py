@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from surefoot.events import (
     AuditorFinished,
+    BudgetRefused,
     BudgetReserved,
     BudgetSettled,
     CandidateTried,
@@ -91,6 +92,8 @@ class OpenTurn:
     facts: tuple[str, ...] = ()
     refuted: tuple[str, ...] = ()
     failures: tuple[FailureClass, ...] = ()
+    short: str = ""
+    """Why a call was not made, when the budget refused one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,8 @@ class RunState:
     turn: OpenTurn | None = None
     closed: TurnClosed | None = None
     """The last turn, until a step that follows from it is recorded."""
+    short: str = ""
+    """What the budget refused in that turn."""
     turns_closed: int = 0
     head_tree: TreeId | None = None
     head_commit: CommitId | None = None
@@ -330,6 +335,15 @@ def _(event: NoFlyAdded, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: BudgetRefused, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    if state.turn is None:
+        return state
+    told = f"{event.what}: {event.asked:g} asked, {max(event.left, 0):g} left"
+    return replace(state, turn=replace(state.turn, short=told))
+
+
+@_apply.register
 def _(event: ModelGrounded, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     often = state.groundings.get(event.model, 0) + 1
@@ -384,11 +398,12 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         units={**state.units, event.unit_id: unit},
         turn=None,
         closed=event,
+        short=turn.short,
         turns_closed=state.turns_closed + 1,
         head_tree=event.tree,
         head_commit=event.commit or state.head_commit,
         # A turn that a model's fault ended is done again, not counted (SPEC A4).
-        spend=replace(state.spend, iterations=state.spend.iterations + (event.fault is None)),
+        spend=replace(state.spend, iterations=state.spend.iterations + _counts(event)),
         groundings={
             model: often
             for model, often in state.groundings.items()
@@ -396,6 +411,12 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         },
         asked_last=event.model,
     )
+
+
+def _counts(event: TurnClosed) -> bool:
+    """Whether a turn is one of the run's iterations; one that executor's or solver's model could not end is not."""
+    unreachable = Classification.BLOCKER_SOLVER_UNREACHABLE
+    return event.fault is None and event.classification is not unreachable
 
 
 def _idle(before: UnitState, event: TurnClosed) -> int:

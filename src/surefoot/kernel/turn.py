@@ -124,8 +124,9 @@ class Turn:
             if result.outcome is not GateOutcome.PASS:
                 return self._close(result, None, None)
         self._execute()
-        result = self._gate(GateName.EXECUTION)
         checkpoint = self._observe()
+        # After the diff is known: work that is there counts, also when the model failed after it.
+        result = self._gate(GateName.EXECUTION)
         self._input = replace(self._input, checkpoint=checkpoint)
         for name in (GateName.ARTIFACT, GateName.VERIFICATION):
             if result.outcome is GateOutcome.PASS:

@@ -148,6 +148,7 @@ class HostedModel:
         stream: Ask for the answer piece by piece: a server that has died is noticed after `idle_s`, not `reply_s`.
         reply_s: Longest time for one whole reply.
         idle_s: Longest silence inside a stream.
+        host: The only host that may be asked, whatever the environment's variables say; None: any.
         monotonic: The clock that durations are taken from.
 
     Raises:
@@ -167,6 +168,7 @@ class HostedModel:
         stream: bool = False,
         reply_s: float = 600.0,
         idle_s: float = 120.0,
+        host: str | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         _check(name, base_url, api_key)
@@ -180,6 +182,7 @@ class HostedModel:
         self._context_tokens, self._parallel = context_tokens, max(1, parallel)
         self._price = price or (Price() if own else UNKNOWN_PRICE)
         self._stream, self._reply_s, self._idle_s = stream, reply_s, idle_s
+        self._host = host
         self._monotonic = monotonic
         self._left_out: frozenset[str] = frozenset()
 
@@ -231,6 +234,7 @@ class HostedModel:
             stream=self._stream,
             reply_s=self._reply_s,
             idle_s=self._idle_s,
+            host=self._host,
             monotonic=self._monotonic,
         )
         heard, started = _Heard(), self._monotonic()
@@ -334,8 +338,10 @@ class HostedModel:
             )
         text, begins, finish = unseen.joined("".join(heard.text), heard.finish, request)
         if not text[begins:].strip():
+            # A model that thinks first can use up its room before it says a word.
+            cut = finish == "length"
             return wire.Fault(
-                kind=ModelFault.EMPTY,
+                kind=ModelFault.TRUNCATED if cut else ModelFault.EMPTY,
                 message=f"the answer is empty (finish reason {heard.finish!r})",
                 usage=usage,
             )

@@ -321,8 +321,10 @@ class OpenAIChat:
             )
         text, begins, finish = self._joined(got, request)
         if not text[begins:].strip():
+            # A model that thinks first can use up its room before it says a word.
+            cut = finish == "length"
             return wire.Fault(
-                kind=ModelFault.EMPTY,
+                kind=ModelFault.TRUNCATED if cut else ModelFault.EMPTY,
                 message=f"the answer is empty (finish reason {got.finish!r})",
                 usage=got.usage,
             )

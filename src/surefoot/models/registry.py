@@ -181,13 +181,17 @@ def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
 
 def _hosted(spec: str, access: Access, card: "Card") -> "Model":
     from surefoot.models.hosted import HostedModel  # noqa: PLC0415
+    from surefoot.models.openai_chat import Price, is_loopback  # noqa: PLC0415
 
+    host = host_of(spec, access.base_url)
     return HostedModel(
         spec,
         api_key=access.api_key,
         base_url=access.base_url,
         context_tokens=card.context_tokens,
-        price=_price(card),
+        # A server on this machine costs nothing unless somebody says so.
+        price=_price(card) if card.listed or not is_loopback(host) else Price(),
+        host=host if "." in host or is_loopback(host) else None,
         stream=access.stream,
         reply_s=access.reply_s,
     )

@@ -7,6 +7,7 @@ from surefoot.events import Event, ModelAllowed, ModelDenied
 from surefoot.kernel.ports import Asker, Routed, RouteRequest
 from surefoot.models.catalogue import Card
 from surefoot.models.select import (
+    GROUNDED,
     Denial,
     RoutingPolicy,
     Selection,
@@ -77,6 +78,7 @@ class PolicyRouter:
         return Routed(
             asker=None,
             reason=f"no model may be asked ({told})",
+            grounded=tuple(d.model for d in selection.denied if d.rule == GROUNDED),
             verdicts=self._verdicts(request.unit.unit_id, selection),
         )
 

@@ -18,6 +18,8 @@ Pin: TypeAlias = Literal["first", "ceiling", "only"]
 
 NEAR: Final = 2.0
 """Points within which the cheaper model comes first."""
+GROUNDED: Final = "grounded"
+"""The rule that keeps a model out that failed; the last of the rules, so that no other one does."""
 WINDOW: Final = 50
 """Earlier turns that count."""
 _FEWEST: Final = 3
@@ -219,7 +221,7 @@ def _standing(facts: _Facts) -> Denial | None:
         told = f"a model of tier {TIERS[max(tiers)]} gave up; only a higher tier is asked"
         return facts.out("no-fly-tier", told)
     if card.name in standing.grounded:
-        return facts.out("grounded", "it failed and is left alone")
+        return facts.out(GROUNDED, "it failed and is left alone")
     return None
 
 

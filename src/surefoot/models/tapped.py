@@ -18,7 +18,7 @@ from typing import Final
 import httpx
 
 from surefoot.models import wire
-from surefoot.models.openai_chat import REPLY_LIMIT_BYTES
+from surefoot.models.openai_chat import REPLY_LIMIT_BYTES, is_loopback
 from surefoot.values import ModelFault
 
 _CONNECT_S: Final = 5.0
@@ -40,6 +40,10 @@ _NOBODY: Final = (
 )
 
 
+def _same_host(asked: str, allowed: str) -> bool:
+    return asked == allowed or (is_loopback(asked) and is_loopback(allowed))
+
+
 @dataclass(slots=True, kw_only=True)
 class Exchange:
     """One call: its limits, and what happened on the line. Belongs to the thread that makes the call."""
@@ -49,6 +53,8 @@ class Exchange:
     """Longest time for the whole reply."""
     idle_s: float
     """Longest silence inside a stream."""
+    host: str | None = None
+    """The only host that may be asked; None: any."""
     monotonic: Callable[[], float] = time.monotonic
     delivered: bool = False
     """The request may have reached the server."""
@@ -86,7 +92,15 @@ class Exchange:
         return found[1].decode("utf-8", "replace") if found else None
 
     def asks(self, request: httpx.Request) -> None:
-        """Let a request pass, or refuse it because the same was asked before."""
+        """Let a request pass, or refuse it: it goes to another host than was allowed, or was made before."""
+        if self.host is not None and not _same_host(request.url.host, self.host):
+            # A variable of the environment can move a provider's address; the terms were asked about this one.
+            self.fault = wire.Fault(
+                kind=ModelFault.NOT_FOUND,
+                message=f"the call would go to {request.url.host!r}, and {self.host!r} is what may be asked; "
+                "unset the variable that moves it (such as ..._API_BASE), or give --base-url",
+            )
+            raise httpx.ConnectError("another host than the one that may be asked")
         address = f"{request.method} {request.url}"
         if address in self._asked:
             raise httpx.ConnectError("one call is one request; this is a second one")

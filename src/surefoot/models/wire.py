@@ -31,7 +31,8 @@ _BY_WORDS: Final = (
     (ModelFault.OVERLOAD, re.compile(r"overloaded|unavailable|internal server", re.IGNORECASE)),
 )
 _UNSUPPORTED: Final = re.compile(
-    r"unsupported|not supported|unrecognized|unknown (field|param)|extra inputs", re.IGNORECASE
+    r"unsupported|not supported|unrecognized|unknown (field|param)|extra inputs|invalid (?:temperature|seed|stop)\b",
+    re.IGNORECASE,
 )
 _BY_STATUS: Final[Mapping[int, ModelFault]] = {
     401: ModelFault.AUTH,
@@ -244,8 +245,8 @@ def _unsupported(error: _ErrorDetail, words: str) -> str | None:
         return None
     if error.param:
         return error.param
-    named = re.search(r"['\"`]([a-z_]+)['\"`]", error.message)
-    return named.group(1) if named else None
+    named = re.search(r"['\"`]([a-z_]+)['\"`]|invalid (temperature|seed|stop)\b", error.message)
+    return (named.group(1) or named.group(2)) if named else None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

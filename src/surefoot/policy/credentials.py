@@ -12,6 +12,8 @@ from typing import Final, Protocol, cast
 
 from surefoot.errors import SettingsError
 
+OWN_SERVER_KEY: Final = "SUREFOOT_API_KEY"
+"""Sent to a server named by a base URL; a provider's own key only ever goes to that provider."""
 _SERVICE: Final = "surefoot"
 _SWITCH: Final = "SUREFOOT_KEYRING"
 _ALIASES: Final[Mapping[str, str]] = {"gemini": "google"}
@@ -66,6 +68,16 @@ def find_credential(provider: str, environ: Mapping[str, str]) -> Credential | N
     if environ.get(_SWITCH) != "1":
         return None
     return _credential(name, f"keyring:{_SERVICE}/{name}", _from_key_ring(name))
+
+
+def own_server_key(environ: Mapping[str, str]) -> str | None:
+    """The key of a server of the user's own, which is no provider's.
+
+    Raises:
+        SettingsError: The value holds what no credential holds.
+    """
+    found = _credential("own-server", OWN_SERVER_KEY, environ.get(OWN_SERVER_KEY))
+    return found.secret if found else None
 
 
 def _plain(provider: str) -> str:

@@ -172,6 +172,11 @@ def _gains(seen: Observation) -> list[str]:
     return gains
 
 
+_OUTAGES: Final = frozenset(
+    {Classification.BLOCKER_INFRASTRUCTURE, Classification.BLOCKER_SOLVER_UNREACHABLE}
+)
+
+
 def _standstill(seen: Observation) -> Verdict:
     """No progress: one of the turns that add up to a stall. Prose without work is for a model to read."""
     still = 1
@@ -179,7 +184,7 @@ def _standstill(seen: Observation) -> Verdict:
         if checkpoint.classification is Classification.PROGRESS:
             break
         # A turn that the infrastructure ended says nothing about the work.
-        still += checkpoint.classification is not Classification.BLOCKER_INFRASTRUCTURE
+        still += checkpoint.classification not in _OUTAGES
     stalled = still >= STALL_TURNS
     return Verdict(
         classification=Classification.BLOCKER_STALL,
