@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from surefoot.codec import encode
@@ -123,6 +123,8 @@ def test_any_changed_byte_is_noticed_where_it_is(
         data = bytearray(path.read_bytes())
         at = int(place * len(data))
         line = data[:at].count(b"\n") + 1
+        # A changed line end makes two lines one; where they are the last two, that one looks torn.
+        assume(data[at] != ord("\n") or line == len(events))
         data[at] ^= change
         path.write_bytes(data)
         fault = verify_chain(path)
