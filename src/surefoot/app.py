@@ -65,6 +65,7 @@ from surefoot.ledger import FileLedger, read_events, recent_turns
 from surefoot.lineup import AUTO, Lineup
 from surefoot.models.router import PolicyRouter
 from surefoot.policy import RulePolicy
+from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides
 from surefoot.project import Project
@@ -187,6 +188,9 @@ class Parts:
     """What is opened before anything is written, so that what fails here changes nothing."""
 
     lineup: Lineup
+    judging: PinnedChain
+    judges: tuple[Model, ...]
+    """Behind the names of `judging`."""
     processes: Processes
     fence: str
     """What its conformance probes said."""
@@ -386,13 +390,15 @@ def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path
     )
     if frozen.model != AUTO:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
-    for name in lineup.judging().models:
-        lineup.open_judge(name)
+    judging = lineup.judging()
+    judges = tuple(lineup.open_judge(name) for name in judging.models)
     processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
     fence = _tried(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = _suite(project, frozen.settings, processes, around, scratch)
     return Parts(
         lineup=lineup,
+        judging=judging,
+        judges=judges,
         processes=processes,
         fence=fence,
         plan=plan,
@@ -484,10 +490,10 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     def metered(model: Model) -> MeteredModel:
         return MeteredModel(model, journal, ceilings, around.clock, patience_s=patience_s)
 
-    judging = parts.lineup.judging()
+    judging = parts.judging
     if journal.state.solver != judging.models:
         journal.record(SolverPinned(chain=judging.models, reason=judging.reason))
-    judges = AskerChain([metered(parts.lineup.open_judge(m)) for m in judging.models], journal)
+    judges = AskerChain([metered(judge) for judge in parts.judges], journal)
     prover = Prover(
         journal=journal,
         workspace=workspace,
