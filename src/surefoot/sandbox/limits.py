@@ -1,6 +1,8 @@
 """Limits of a command: those that `prlimit` sets, and how its processes are counted."""
 
+import contextlib
 import os
+import re
 import resource
 import subprocess
 import tempfile
@@ -13,6 +15,7 @@ from surefoot.values import Limits
 OPEN_FILES: Final = 4096
 _CPU_GRACE_S: Final = 1
 """Between SIGXCPU and SIGKILL, for a program that wants to say something."""
+_OWNER: Final = re.compile(r"surefoot-(?:probe-)?(\d+)(?:-|$)")
 _COUNTED_BY_NAMESPACE: Final = (5, 14)
 """Since this kernel RLIMIT_NPROC counts the processes of a user namespace, not all of the user's."""
 
@@ -117,8 +120,9 @@ def _own_group() -> tuple[Path, Path] | None:
 
 def _takes_processes(parent: Path) -> bool:
     """Whether a group made in `parent` counts tasks and accepts one of ours. The kernel has the last word, so ask it."""
+    _remove_abandoned(parent)
     try:
-        group = Path(tempfile.mkdtemp(prefix="surefoot-probe-", dir=parent))
+        group = Path(tempfile.mkdtemp(prefix=f"surefoot-probe-{os.getpid()}-", dir=parent))
     except OSError:
         return False
     try:
@@ -129,3 +133,12 @@ def _takes_processes(parent: Path) -> bool:
         return subprocess.run(probe, check=False, capture_output=True, env={}).returncode == 0
     finally:
         group.rmdir()
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the groups of processes that were killed before they could. The kernel keeps a group that has tasks."""
+    for group in parent.glob("surefoot-*"):
+        pid = _OWNER.match(group.name)
+        if pid is not None and not Path("/proc", pid[1]).exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()

@@ -1,6 +1,7 @@
 """Limits as options of prlimit, and the ways of counting processes."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,7 +49,28 @@ def test_counting_is_tried_out() -> None:
     if found.by == "group":
         assert found.group is not None
         assert found.home is not None
-        assert not list(found.group.glob("surefoot-probe-*"))
+        # Another process may be trying it out at this moment, so only what this one left behind counts.
+        assert not list(found.group.glob(f"surefoot-probe-{os.getpid()}-*"))
+
+
+def test_groups_of_killed_processes_are_removed() -> None:
+    """A process that was killed while it tried a group out leaves one; the next that tries takes it away."""
+    found = counting(namespaced=False)
+    if found.group is None:
+        pytest.skip("no groups can be made here")
+    gone = subprocess.run(
+        ["sh", "-c", "echo $$"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    left = [found.group / f"surefoot-probe-{gone}-x", found.group / f"surefoot-{gone}"]
+    mine = found.group / f"surefoot-probe-{os.getpid()}-x"
+    for group in (*left, mine):
+        group.mkdir()
+    try:
+        counting(namespaced=False)
+        assert not any(group.exists() for group in left)
+        assert mine.exists()
+    finally:
+        mine.rmdir()
 
 
 @pytest.fixture
