@@ -592,6 +592,44 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """What a model and a runtime need to know of a tool."""
+
+    name: str
+    purpose: str
+    """One sentence: what it does, and when to use it."""
+    schema: str
+    """JSON Schema of its parameters (an object), as canonical JSON text; a call that does not fit never runs."""
+    effect: Literal["read", "write", "run"]
+    """`read`: looks at the worktree. `write`: changes files in it. `run`: executes something inside the sandbox."""
+    example: str
+    """Parameters of a typical call, as canonical JSON text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One tool, asked to do one thing. Equal calls have equal digests."""
+
+    tool: str
+    parameters: str
+    """A JSON object, as canonical JSON text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutcome:
+    """What a call did. A failure is a value whose `error` says what is wrong, and how to mend the call."""
+
+    ok: bool
+    output: str = ""
+    """What a model is shown, already cut to the tool's own bound; says so where it was cut."""
+    error: str = ""
+    exit_code: int | None = None
+    """Of the command behind it, where there is one."""
+    changed: tuple[str, ...] = ()
+    """Paths that it wrote or deleted, sorted; a command's are found by looking at the worktree afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
     """One path that differs between two trees."""
 

@@ -42,6 +42,9 @@ from surefoot.values import (
     SandboxLevel,
     Spend,
     TestReport,
+    ToolCall,
+    ToolOutcome,
+    ToolSpec,
     TreeId,
     TurnId,
     Unit,
@@ -391,6 +394,22 @@ class Notebook(Protocol):
 
     def put(self, data: bytes) -> Digest:
         """Store a blob."""
+        ...
+
+
+class Toolbox(Protocol):
+    """What an executor may use, behind one schema validation (SPEC E3)."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """Every tool, in the order in which a model is shown them; names are unique."""
+        ...
+
+    def call(self, call: ToolCall, workspace: Workspace) -> ToolOutcome:
+        """Check the parameters against the tool's schema, then run it on the worktree.
+
+        An unknown tool, parameters that do not fit, and a tool that broke are outcomes that are not ok.
+        """
         ...
 
 
