@@ -21,6 +21,7 @@ from surefoot.values import (
     GateResult,
     Issue,
     ModelFault,
+    PlanIR,
     Review,
     RunId,
     RunStatus,
@@ -128,6 +129,19 @@ class PlanMade:
     event_class: ClassVar[EventClass] = "orchestrator"
     kind: Literal["plan.made"] = "plan.made"
     units: tuple[Unit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRevised:
+    """A unit's plan was made by a model, or changed by what a check said (SPEC E6)."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["plan.revised"] = "plan.revised"
+    unit_id: UnitId
+    plan: PlanIR
+    plan_hash: Digest
+    """Of the plan's canonical JSON; a change of what a check is given changes it, too."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -454,6 +468,30 @@ class ToolCalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished:
+    """A tool of the executor came back, and what the call was worth (SPEC E4, LabeledToolCall)."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["tool.labelled"] = "tool.labelled"
+    tool: str
+    params: Digest
+    step_id: str
+    outcome: Digest
+    """Blob: the `ToolOutcome`, canonical JSON."""
+    ok: bool
+    step_utility: float
+    """-1 to +1."""
+    verification_delta: int | None
+    """Failing tests before minus after; None when unknown."""
+    was_repeated: bool
+    score: float
+    cost_tokens: int
+    label_source: Literal["rule", "model"]
+    policy_bundle: str
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRan:
     """A command of the run ended inside the sandbox."""
 
@@ -694,6 +732,7 @@ Event: TypeAlias = (
     | RunRejected
     | PhaseChanged
     | PlanMade
+    | PlanRevised
     | TurnStarted
     | CheckpointWritten
     | SelfFeedback
@@ -720,6 +759,7 @@ Event: TypeAlias = (
     | ProviderSwitched
     | CacheHit
     | ToolCalled
+    | ToolFinished
     | CommandRan
     | AuditorFinished
     | CandidateTried

@@ -550,6 +550,8 @@ class PlanIR:
     complexity: Complexity
     confidence: float
     risk_factors: tuple[str, ...] = ()
+    room: int = 1
+    """Time and memory of the checks, as a multiple of what the settings say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

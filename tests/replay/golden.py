@@ -218,6 +218,22 @@ SAMPLES: tuple[e.Event, ...] = (
     e.ProviderSwitched(before="openai/m", after="embedded", reason="overloaded"),
     e.ModelAllowed(unit_id=UNIT, model="embedded", rule="listed"),
     e.ModelDenied(unit_id=UNIT, model="openai/m", rule="credential", reason="there is no key"),
+    e.PlanRevised(unit_id=UNIT, plan=PLAN, plan_hash=BLOB, reason="planned by the model"),
+    e.ToolFinished(
+        tool="file_read",
+        params=BLOB,
+        step_id="change",
+        outcome=BLOB,
+        ok=True,
+        step_utility=0.5,
+        verification_delta=0,
+        was_repeated=False,
+        score=0.15,
+        cost_tokens=500,
+        label_source="rule",
+        policy_bundle="tool_call/1",
+        wall_s=0.25,
+    ),
 )
 
 

@@ -93,6 +93,12 @@ class TestNewTests:
         """A new test counts when it fails without the change and passes with it."""
         assert evidence.new_tests(["n"], report(n=F), report(n=P), ()).passed
 
+    def test_a_file_that_the_base_cannot_import_fails_as_a_whole(self) -> None:
+        """A new test of something that only the result has is red on the base, though its own id is not known there."""
+        base = report(ReportState.COLLECTION_ERROR, **{"t.py": TestOutcome.ERROR, "u.py::b": P})
+        assert evidence.new_tests(["t.py::a"], base, report(**{"t.py::a": P}), ()).passed
+        assert not evidence.new_tests(["u.py::b"], base, report(**{"u.py::b": P}), ()).passed
+
     @pytest.mark.parametrize(
         ("on_base", "on_result"),
         [

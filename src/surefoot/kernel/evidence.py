@@ -100,8 +100,12 @@ def new_tests(
     on_result: TestReport,
     events: tuple[EventId, ...],
 ) -> Evidence:
-    """Each new test fails on the base tree and passes on the result; one that does not proves nothing."""
+    """Each new test fails on the base tree and passes on the result; one that does not proves nothing.
+
+    A test file that the base cannot even import, because it uses what only the result has, fails as a whole.
+    """
     failed, passed_now = set(on_base.failing), set(on_result.passing)
+    failed |= {t for t in new_ids if t.partition("::")[0] in failed}
     theatrical = [t for t in new_ids if t not in failed]
     not_passing = [t for t in new_ids if t not in passed_now]
     usable = (

@@ -1,0 +1,141 @@
+"""FailureTriage: what a failed check means, and what is done about it (SPEC E6).
+
+The diagnosis comes from exit codes and known words, so it is a rule. Its action changes the plan or the resources of the
+turn: `FixAndRetry` puts a step in, `RetryLarger` and `RetryLonger` give the check more, `Escalate` asks, `Abort` ends.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from surefoot.decisions.signature import Signature
+from surefoot.values import PlanIR, PlanStep, StepIntent
+
+Category = Literal[
+    "OutOfMemory",
+    "Timeout",
+    "CompileError",
+    "TestFailure",
+    "MissingDependency",
+    "PermissionDenied",
+    "NetworkError",
+    "ConfigError",
+    "Unknown",
+]
+Action = Literal["FixAndRetry", "RetryLarger", "RetryLonger", "Escalate", "Abort"]
+_FIX_ITERATIONS: Final = 4
+_PREVIEW: Final = 1_000
+
+_WORDS: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
+    ("OutOfMemory", re.compile(r"MemoryError|out of memory|Cannot allocate memory", re.IGNORECASE)),
+    (
+        "NetworkError",
+        re.compile(
+            r"Network is unreachable|Temporary failure in name resolution|Name or service not known"
+        ),
+    ),
+    (
+        "MissingDependency",
+        re.compile(r"ModuleNotFoundError: No module named|command not found|Cannot find module"),
+    ),
+    ("PermissionDenied", re.compile(r"PermissionError|Permission denied|Read-only file system")),
+    (
+        "CompileError",
+        re.compile(r"SyntaxError|IndentationError|ImportError|NameError: name|error: cannot find"),
+    ),
+    (
+        "ConfigError",
+        re.compile(
+            r"pyproject\.toml|usage error|unrecognized arguments|invalid configuration",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_ACTIONS: Final[dict[Category, Action]] = {
+    "OutOfMemory": "RetryLarger",
+    "Timeout": "RetryLonger",
+    "CompileError": "FixAndRetry",
+    "TestFailure": "FixAndRetry",
+    "MissingDependency": "Escalate",
+    "PermissionDenied": "Escalate",
+    "NetworkError": "Escalate",
+    "ConfigError": "FixAndRetry",
+    "Unknown": "FixAndRetry",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriageQuestion:
+    """A failed check."""
+
+    complaints: tuple[str, ...]
+    """What the checks hold against the work, in words; test failures by id."""
+    output: str
+    exit_code: int | None
+    timed_out: bool
+    attempt: int
+    """How often the plan was changed for a failure before, in this turn."""
+    most_attempts: int
+    product: tuple[str, ...] = ()
+    """Paths of the turn's tree: a missing module under one of them is the turn's own mistake."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriageAnswer:
+    """What it is and what follows."""
+
+    category: Category
+    action: Action
+    explanation: str
+
+
+TRIAGE: Final = Signature(
+    name="failure_triage",
+    question=TriageQuestion,
+    answer=TriageAnswer,
+    instructions="What does this failure mean?",
+)
+
+
+def diagnose(question: TriageQuestion) -> TriageAnswer:
+    """The rule."""
+    category = _category(question)
+    action = _ACTIONS[category]
+    if question.attempt >= question.most_attempts:
+        action = "Abort"
+    elif category == "MissingDependency" and _is_own(question):
+        action = "FixAndRetry"
+    told = question.complaints[0] if question.complaints else question.output[-_PREVIEW:]
+    return TriageAnswer(category=category, action=action, explanation=told[:_PREVIEW])
+
+
+def mended(plan: PlanIR, question: TriageQuestion) -> PlanIR:
+    """The plan of what is left to do after `FixAndRetry`: a step for what the checks hold against the work."""
+    step = PlanStep(
+        step_id=f"fix-{question.attempt + 1}",
+        description="mend what the checks hold against the work: " + "; ".join(question.complaints),
+        intent=StepIntent.MODIFY,
+        max_iterations=_FIX_ITERATIONS,
+        acceptance=question.complaints,
+        rollback="the turn's start tree",
+    )
+    return replace(plan, steps=(step,))
+
+
+def _category(question: TriageQuestion) -> Category:
+    if question.timed_out:
+        return "Timeout"
+    text = f"{question.output}\n" + "\n".join(question.complaints)
+    for category, words in _WORDS:
+        if words.search(text):
+            return category
+    return "TestFailure" if question.complaints else "Unknown"
+
+
+def _is_own(question: TriageQuestion) -> bool:
+    """Whether the missing module is the project's own: one that the turn's new test expects, or one that it wrote."""
+    found = re.search(r"No module named '([\w.]+)'", f"{question.output}\n{question.complaints}")
+    if found is None:
+        return False
+    name = found[1].replace(".", "/")
+    return any(name.split("/", 1)[0] in path.split("/") for path in question.product)

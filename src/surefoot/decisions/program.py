@@ -1,0 +1,244 @@
+"""A decision as a DSPy program: the signature as a DSPy class, the metered model as its engine, JSON as its form.
+
+Nothing of DSPy's global state is used: no configured model, no cache, no history, no retries. A call is one request of
+the `Asker`, so that it is reserved, recorded and settled like any other (promise 6).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dspy
+from dspy import lm15
+from dspy.utils.exceptions import AdapterParseError, LMError
+from pydantic import TypeAdapter
+
+from surefoot.codec import canonical
+from surefoot.decisions.signature import Field, Signature, Unanswered, fields_of
+from surefoot.kernel.ports import Asker
+from surefoot.values import Message, ModelFailure, ModelRequest, Usage
+
+_FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
+_BUDGET: Final = "the budget allows no further model call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model said, not yet held against the answer's type."""
+
+    text: str
+    fields: Mapping[str, object]
+    usage: Usage
+    complaint: str = ""
+    """Why no fields could be read, when none could."""
+
+
+class Program:
+    """Asks one model one signature's questions."""
+
+    def __init__(self, signature: Signature[Any, Any], asker: Asker) -> None:
+        self._signature, self._asker = signature, asker
+        self._inputs, self._outputs = fields_of(signature.question), fields_of(signature.answer)
+        self._schema = schema_of(signature.answer)
+        self._class = dspy.make_signature(
+            {f.name: (str, dspy.InputField(desc=f.description)) for f in self._inputs}
+            | {f.name: (f.kind, dspy.OutputField(desc=f.description)) for f in self._outputs},
+            signature.instructions,
+            signature.name,
+        )
+
+    def ask(
+        self, question: object, *, seed: int, said: str = "", complaint: str = ""
+    ) -> Reply | Unanswered:
+        """One call; `said` and `complaint` are the answer that was sent back, and why."""
+        engine = _Engine(self._asker, self._signature.name)
+        model = dspy.LM("surefoot/asker", engine=engine, cache=False, num_retries=0)
+        adapter = _Adapter(self._inputs, self._outputs, self._schema, said, complaint)
+        predict = dspy.Predict(
+            self._class,
+            max_tokens=self._signature.answer_tokens,
+            temperature=0.0,
+            seed=seed,
+            response_format={
+                "type": "json_schema",
+                "json_schema": {"name": self._signature.name, "schema": self._schema},
+            },
+        )
+        values = {f.name: _shown(getattr(question, f.name)) for f in self._inputs}
+        try:
+            with dspy.context(lm=model, adapter=adapter, disable_history=True):
+                prediction = predict(**values)
+        except AdapterParseError as error:
+            return Reply(
+                text=engine.text,
+                fields={},
+                usage=engine.usage,
+                complaint=str(error.args[0]) if error.args else "no JSON object",
+            )
+        except LMError:
+            if engine.failure is None:
+                return Unanswered(reason=_BUDGET)
+            return Unanswered(reason=engine.failure.message, failure=engine.failure)
+        fields = {f.name: prediction[f.name] for f in self._outputs if f.name in prediction}
+        return Reply(text=engine.text, fields=fields, usage=engine.usage)
+
+
+def schema_of(kind: type) -> dict[str, object]:
+    """The JSON Schema of an answer, every field required, so that a constrained model leaves none out."""
+    schema: dict[str, Any] = TypeAdapter(kind).json_schema()
+    schema["required"] = list(schema["properties"])
+    schema["additionalProperties"] = False
+    return schema
+
+
+class _Engine:
+    """DSPy's engine over the `Asker`: one request, one answer."""
+
+    def __init__(self, asker: Asker, purpose: str) -> None:
+        self._asker, self._purpose = asker, purpose
+        self.text = ""
+        self.usage = Usage()
+        self.failure: ModelFailure | None = None
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """As `dspy.clients.engines.base.Engine` says."""
+        format_ = request.config.response_format or {}
+        system = _plain(request.system)
+        asked = ModelRequest(
+            purpose=self._purpose,
+            messages=(
+                *((Message(role="system", content=system),) if system else ()),
+                *(
+                    Message(
+                        role="assistant" if m.role == "assistant" else "user",
+                        content=_plain(m.parts),
+                    )
+                    for m in request.messages
+                ),
+            ),
+            max_tokens=request.config.max_tokens or 0,
+            temperature=request.config.temperature or 0.0,
+            seed=request.config.seed or 0,
+            json_schema=canonical(format_["schema"]).decode() if "schema" in format_ else None,
+        )
+        answers = self._asker.ask((asked,))
+        if not answers:
+            raise lm15.BillingError(_BUDGET)
+        answer = answers[0]
+        if isinstance(answer, ModelFailure):
+            self.failure = answer
+            raise lm15.ServerError(answer.message)
+        self.text, self.usage = answer.text, answer.usage
+        return lm15.Response(
+            id=None,
+            model=answer.model,
+            message=lm15.Message.assistant(answer.text),
+            finish_reason="stop" if answer.finish == "stop" else "length",
+            usage=lm15.Usage(
+                input_tokens=answer.usage.prompt_tokens,
+                output_tokens=answer.usage.completion_tokens,
+            ),
+        )
+
+
+class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
+    """Renders what never changes first, so that a prompt cache holds it; reads one JSON object, strictly."""
+
+    def __init__(
+        self,
+        inputs: tuple[Field, ...],
+        outputs: tuple[Field, ...],
+        schema: Mapping[str, object],
+        said: str,
+        complaint: str,
+    ) -> None:
+        super().__init__()
+        self._inputs, self._outputs, self._schema = inputs, outputs, schema
+        self._said, self._complaint = said, complaint
+
+    def format(
+        self,
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        messages = [{"role": "system", "content": self._system(signature.instructions)}]
+        for demo in demos:
+            said = {f.name: demo[f.name] for f in self._outputs if f.name in demo}
+            messages.append({"role": "user", "content": self._user(demo)})
+            messages.append({"role": "assistant", "content": canonical(said).decode()})
+        messages.append({"role": "user", "content": self._user(inputs)})
+        if self._complaint:
+            again = f"That cannot be used: {self._complaint}\nReply with the whole JSON object, corrected."
+            messages.append({"role": "assistant", "content": self._said})
+            messages.append({"role": "user", "content": again})
+        return messages
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        try:
+            data = json.loads(bare(completion))
+        except ValueError as error:
+            raise _unreadable(signature, completion, f"not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise _unreadable(signature, completion, "not a JSON object")
+        missing = [f.name for f in self._outputs if f.name not in data]
+        if missing:
+            raise _unreadable(signature, completion, f"the field {missing[0]!r} is missing")
+        return {f.name: data[f.name] for f in self._outputs}
+
+    def _system(self, instructions: str) -> str:
+        properties: Any = self._schema["properties"]
+        lines = [
+            f"- {f.name} ({_kind(properties[f.name])}): {f.description}" for f in self._outputs
+        ]
+        return (
+            f"{instructions}\n\nReply with one JSON object and nothing else. Its fields:\n"
+            + "\n".join(lines)
+        )
+
+    def _user(self, values: Mapping[str, Any]) -> str:
+        shown = [(f, values.get(f.name) or "") for f in self._inputs]
+        return "\n\n".join(f"## {f.description or f.name}\n{text}" for f, text in shown if text)
+
+
+def _unreadable(signature: type[dspy.Signature], completion: str, why: str) -> AdapterParseError:
+    error = AdapterParseError(
+        adapter_name="surefoot", signature=signature, lm_response=completion, message=why
+    )
+    error.args = (why,)
+    return error
+
+
+def bare(text: str) -> str:
+    """The JSON of a reply: without a code fence, and without words before and after the outermost braces."""
+    fenced = _FENCE.search(text)
+    if fenced is not None and fenced[1].lstrip().startswith("{"):
+        return fenced[1]
+    start, end = text.find("{"), text.rfind("}")
+    return text[start : end + 1] if 0 <= start < end else text
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return " | ".join(str(choice) for choice in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(_kind(option) for option in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type", "object"))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return "\n".join(f"- {item}" for item in value)
+    return "" if value is None else str(value)
+
+
+def _plain(parts: Any) -> str:  # noqa: ANN401  # DSPy ships no types
+    if parts is None or isinstance(parts, str):
+        return parts or ""
+    return "".join(part.text for part in parts)

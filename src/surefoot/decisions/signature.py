@@ -1,0 +1,161 @@
+"""One shape for every decision: a frozen question in, a frozen answer out, and a record of who decided (SPEC E1).
+
+A `Signature` names the two types and says in words what is asked. `decide` answers by rule where the facts suffice, else
+asks the model through the DSPy program that is made of the same two types. An answer that does not fit is sent back once,
+with the exact complaint; a second one ends the question without an answer.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from surefoot.codec import canonical, decode, encode
+from surefoot.events import Decided
+from surefoot.kernel.ports import Asker, Notebook
+from surefoot.values import ModelFailure, Usage
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+_TRIES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature(Generic[Q, A]):
+    """What is asked. The fields of both types carry their description as `Annotated[type, "words"]`."""
+
+    name: str
+    """As in `Decided.decision`, and the purpose of its model calls."""
+    question: type[Q]
+    answer: type[A]
+    instructions: str
+    version: int = 1
+    answer_tokens: int = 300
+
+    @property
+    def bundle(self) -> str:
+        """The policy bundle that a record names."""
+        return f"{self.name}/{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a question or an answer, as a prompt shows it."""
+
+    name: str
+    kind: Any
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision(Generic[A]):
+    """An answer, already recorded, and what it cost."""
+
+    answer: A
+    decided_by: Literal["rule", "model"]
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """Why a question has no answer: the model failed, the budget refused (no failure), or twice nothing that fits."""
+
+    reason: str
+    failure: ModelFailure | None = None
+
+
+def fields_of(kind: type) -> tuple[Field, ...]:
+    """The fields of a frozen type in their order, with the words that stand beside them."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(_field(f.name, hints[f.name]) for f in dataclasses.fields(kind))
+
+
+def _field(name: str, hint: Any) -> Field:  # noqa: ANN401  # a type hint has no type
+    if get_origin(hint) is Annotated:
+        bare, words, *_ = get_args(hint)
+        return Field(name=name, kind=bare, description=str(words))
+    return Field(name=name, kind=hint, description="")
+
+
+def decide(
+    signature: Signature[Q, A],
+    question: Q,
+    asker: Asker,
+    notebook: Notebook,
+    *,
+    rule: Callable[[Q], A | None] | None = None,
+    check: Callable[[A], str] | None = None,
+    seed: int = 0,
+) -> Decision[A] | Unanswered:
+    """The answer of the rule, else of the model.
+
+    Args:
+        signature: What is asked.
+        question: With which facts.
+        asker: Who is asked when the rule has no answer.
+        notebook: Where the decision is recorded.
+        rule: Answers when the facts suffice; None where they do not.
+        check: What is wrong with a model's answer, in words that the model is told; empty when nothing is.
+        seed: Of the model call; the second try has the next one.
+    """
+    answer = rule(question) if rule is not None else None
+    if answer is not None:
+        return _recorded(signature, question, Decision(answer=answer, decided_by="rule"), notebook)
+    # Importing DSPy takes a second, which only a run that asks a model through it has to wait for.
+    from surefoot.decisions.program import Program  # noqa: PLC0415
+
+    program = Program(signature, asker)
+    spent, complaint, said = Usage(), "", ""
+    for attempt in range(_TRIES):
+        reply = program.ask(question, seed=seed + attempt, said=said, complaint=complaint)
+        if isinstance(reply, Unanswered):
+            return reply
+        spent, said = spent + reply.usage, reply.text
+        try:
+            answer = decode(signature.answer, canonical(reply.fields))
+        except ValueError as error:
+            complaint = reply.complaint or told(error)
+            continue
+        complaint = check(answer) if check is not None else ""
+        if not complaint:
+            decision = Decision(answer=answer, decided_by="model", usage=spent)
+            return _recorded(signature, question, decision, notebook)
+    return Unanswered(reason=f"the answer to {signature.name} cannot be used: {complaint}")
+
+
+def ruled(signature: Signature[Q, A], question: Q, notebook: Notebook, rule: Callable[[Q], A]) -> A:
+    """The answer of a rule that always has one, recorded like any other decision."""
+    decision = Decision(answer=rule(question), decided_by="rule")
+    return _recorded(signature, question, decision, notebook).answer
+
+
+def told(error: ValueError) -> str:
+    """A validation error as one line: the field and what is wrong with it."""
+    lines = [line.strip() for line in str(error).splitlines()[1:3]]
+    return " ".join(lines).split(" [type=")[0] if lines else str(error)
+
+
+def _recorded(
+    signature: Signature[Q, A], question: Q, decision: Decision[A], notebook: Notebook
+) -> Decision[A]:
+    notebook.record(
+        Decided(
+            decision=signature.name,
+            inputs=notebook.put(encode(question)),
+            output=notebook.put(encode(decision.answer)),
+            decided_by=decision.decided_by,
+            policy_bundle=signature.bundle,
+            usage=decision.usage,
+        )
+    )
+    return decision

@@ -1,0 +1,195 @@
+"""A decision is a value: by rule where facts suffice, else by the model, through DSPy, once corrected, always recorded."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from surefoot.codec import decode
+from surefoot.decisions.signature import Decision, Unanswered, decide, fields_of, ruled
+from surefoot.decisions.tool_call import (
+    TOOL_CALL,
+    ToolCallAnswer,
+    ToolCallQuestion,
+    complaint,
+)
+from surefoot.events import Decided
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.testing.model import Rule, ScriptedModel
+from surefoot.values import Ceilings, ModelFault
+
+GOOD = {
+    "thought": "the file is next",
+    "learned": ["`total` lives in shop.py"],
+    "tool": "file_read",
+    "params": {"path": "shop.py"},
+    "expected_outcome": "its text",
+}
+QUESTION = ToolCallQuestion(
+    tools=("file_read: reads",),
+    environment="Linux",
+    conventions="",
+    repository="shop.py",
+    issue="total is wrong",
+    plan="[>] change",
+    facts=("nothing yet",),
+    tests="1 fails",
+    history="nothing yet",
+    step="change",
+)
+
+
+class Desk:
+    """A model with its ledger."""
+
+    def __init__(self, replies: Sequence[str] | Sequence[Rule], tokens: int | None = None) -> None:
+        self.ledger = MemoryLedger()
+        self.journal = Journal(self.ledger, FakeClock())
+        self.model = ScriptedModel(replies)
+        ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1, tokens=tokens)
+        self.asker = MeteredModel(self.model, self.journal, ceilings, FakeClock())
+
+    def decide(self) -> Decision[ToolCallAnswer] | Unanswered:
+        """The tool call that the model decides on."""
+        names = frozenset({"file_read"})
+        return decide(
+            TOOL_CALL, QUESTION, self.asker, self.journal, check=lambda a: complaint(names, a)
+        )
+
+    @property
+    def decided(self) -> list[Decided]:
+        """Recorded decisions."""
+        return [r.event for r in self.ledger.events() if isinstance(r.event, Decided)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps(GOOD),
+        f"Sure:\n```json\n{json.dumps(GOOD)}\n```\nDone.",
+        f"I think {json.dumps(GOOD)} is right",
+    ],
+)
+def test_the_models_answer_is_a_typed_value(reply: str) -> None:
+    """Bare, fenced or wrapped in words, the JSON object becomes the answer, and the record holds both sides and the cost."""
+    desk = Desk([reply])
+    made = desk.decide()
+    assert isinstance(made, Decision)
+    assert made.answer.params == {"path": "shop.py"}
+    (record,) = desk.decided
+    assert (record.decision, record.decided_by, record.policy_bundle) == (
+        "tool_call",
+        "model",
+        "tool_call/1",
+    )
+    assert record.usage == made.usage
+    assert record.usage.completion_tokens > 0
+    assert decode(ToolCallQuestion, desk.ledger.get(record.inputs)) == QUESTION
+    assert decode(ToolCallAnswer, desk.ledger.get(record.output)) == made.answer
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ("no JSON at all", "not JSON"),
+        ("[1, 2]", "not"),
+        (json.dumps({"thought": "x"}), "'learned' is missing"),
+        (json.dumps({**GOOD, "params": "shop.py"}), "params"),
+        (
+            json.dumps({**GOOD, "tool": "rm"}),
+            "there is no tool 'rm'; take one of ask, done, file_read",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_sent_back_once_with_the_exact_complaint(bad: str, told: str) -> None:
+    """The second prompt holds the bad answer and what is wrong with it; a good answer to it counts."""
+    desk = Desk(
+        [Rule(pattern="That cannot be used", replies=(json.dumps(GOOD),)), Rule(replies=(bad,))]
+    )
+    assert isinstance(desk.decide(), Decision)
+    first, second = desk.model.asked
+    assert second.messages[:2] == first.messages
+    assert [m.role for m in second.messages[2:]] == ["assistant", "user"]
+    assert second.messages[2].content == bad
+    assert told in second.messages[3].content
+
+
+def test_twice_unusable_is_no_answer() -> None:
+    """Nothing is recorded as decided, nobody asks a third time, and the reason names the signature and the complaint."""
+    desk = Desk(["what?"])
+    made = desk.decide()
+    assert isinstance(made, Unanswered)
+    assert made.failure is None
+    assert made.reason.startswith("the answer to tool_call cannot be used: not JSON")
+    assert len(desk.model.asked) == 2
+    assert desk.decided == []
+
+
+def test_a_failed_call_is_a_failure_not_an_answer() -> None:
+    """The model's typed failure comes back as it was, after one call."""
+    desk = Desk([Rule(fault=ModelFault.REFUSAL, message="I will not")])
+    made = desk.decide()
+    assert isinstance(made, Unanswered)
+    assert made.failure is not None
+    assert made.failure.fault is ModelFault.REFUSAL
+
+
+def test_no_budget_no_call() -> None:
+    """A refused reservation ends the question with that reason; the model is never asked."""
+    desk = Desk([json.dumps(GOOD)], tokens=5)
+    made = desk.decide()
+    assert isinstance(made, Unanswered)
+    assert "budget" in made.reason
+    assert made.failure is None
+    assert not desk.model.asked
+
+
+def test_a_rule_that_answers_asks_nobody() -> None:
+    """The record says that a rule decided, at no cost."""
+    desk = Desk(["never read"])
+    answer = decode(ToolCallAnswer, json.dumps(GOOD).encode())
+    made = decide(TOOL_CALL, QUESTION, desk.asker, desk.journal, rule=lambda _: answer)
+    assert isinstance(made, Decision)
+    assert made.answer == ruled(TOOL_CALL, QUESTION, desk.journal, lambda _: answer) == answer
+    assert [d.decided_by for d in desk.decided] == ["rule", "rule"]
+    assert not desk.model.asked
+
+
+def test_the_same_question_gives_the_same_bytes_with_what_is_stable_first() -> None:
+    """Equal requests, so that a resumed run finds the recorded reply; a changed history leaves the head as it was."""
+    one, two = Desk([json.dumps(GOOD)]), Desk([json.dumps(GOOD)])
+    one.decide()
+    two.decide()
+    assert one.model.asked == two.model.asked
+    text = one.model.asked[0].messages[1].content
+    order = [
+        text.index(f"## {f.description}")
+        for f in fields_of(ToolCallQuestion)
+        if f.name != "conventions"
+    ]
+    assert order == sorted(order)
+    assert text.index("## Tools") < text.index("## Issue") < text.index("## Calls so far")
+
+
+def test_every_answer_field_is_required_of_a_constrained_model() -> None:
+    """The request carries the answer's schema, with no field that could be left out and none that could be added."""
+    desk = Desk([json.dumps(GOOD)])
+    desk.decide()
+    schema = json.loads(desk.model.asked[0].json_schema or "")
+    assert schema["required"] == list(GOOD)
+    assert schema["additionalProperties"] is False
+
+
+def test_a_rule_does_not_load_dspy() -> None:
+    """Only a question to a model does: the command line and the rules start without it."""
+    script = (
+        "import sys\n"
+        "import surefoot.decisions.tool_call, surefoot.decisions.failure_triage, surefoot.app\n"
+        "sys.exit('dspy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
