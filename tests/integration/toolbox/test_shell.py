@@ -1,0 +1,109 @@
+"""What `shell` runs, and what it tells of it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from surefoot.kernel.ports import Processes, Workspace
+from surefoot.toolbox import Shell, Shelter
+from surefoot.toolbox.bounds import OUTPUT_CHARACTERS
+from surefoot.values import Limits, ToolOutcome
+
+Call = Callable[..., ToolOutcome]
+
+
+def test_both_streams_and_the_exit_code_are_shown(call: Call) -> None:
+    """A command that fails is an outcome that is ok: it ran, and its exit code says the rest."""
+    outcome = call("shell", command="echo out; echo err >&2; exit 3")
+    assert outcome.output == "exit code 3\nstdout:\nout\nstderr:\nerr\nno file changed"
+    assert (outcome.ok, outcome.exit_code, outcome.error) == (True, 3, "")
+    assert call("shell", command="true").output == "exit code 0\nno output\nno file changed"
+    assert call("shell", command="no-such-program").exit_code == 127
+
+
+def test_what_changed_is_read_from_the_worktree(call: Call, workspace: Workspace) -> None:
+    """Written, removed and moved files, sorted; not ignored ones, and not what was changed before."""
+    (workspace.path / "data" / "settings.json").write_text("{}\n")
+    line = "echo x >> notes.txt; rm src/other.js; mv pyproject.toml b.toml; echo x > noise.log"
+    outcome = call("shell", command=line)
+    assert outcome.changed == ("b.toml", "notes.txt", "pyproject.toml", "src/other.js")
+    assert outcome.output.endswith("changed: b.toml, notes.txt, pyproject.toml, src/other.js")
+    assert call("shell", command="echo x >> new; rm new").changed == ()
+
+
+def test_a_long_output_keeps_its_head_and_more_of_its_tail(call: Call) -> None:
+    """Within the bound, also when both streams are long and many files change."""
+    line = (
+        "seq 1 20000; seq 100001 120000 >&2; "
+        "for n in $(seq 1 300); do echo > a-rather-long-name-$n.txt; done"
+    )
+    outcome = call("shell", command=line)
+    assert len(outcome.output) <= OUTPUT_CHARACTERS
+    for kept in ("stdout:\n1\n", "\n20000\n", "stderr:\n100001\n", "\n120000\n", "more"):
+        assert kept in outcome.output
+    assert len(outcome.changed) == 300
+
+
+def test_an_output_without_end_does_not_fill_memory(call: Call) -> None:
+    """What is dropped is said to be."""
+    outcome = call("shell", command="yes | head -c 9000000")
+    assert "the end of a very long output was dropped" in outcome.output
+
+
+def test_a_command_that_does_not_end_is_ended(call: Call, workspace: Workspace) -> None:
+    """What it said and changed until then is told."""
+    outcome = call("shell", command="echo begun; echo x > new.txt; sleep 60", timeout_s=1)
+    assert not outcome.ok
+    assert outcome.exit_code is None
+    assert "did not end within 1 s" in outcome.error
+    assert "begun" in outcome.output
+    assert outcome.changed == ("new.txt",)
+    assert "timeout_s" in call("shell", command="true", timeout_s=121).error
+
+
+def test_a_command_over_a_limit_is_told_apart(call: Call) -> None:
+    """By the signal that ended it."""
+    large = call("shell", command="exec head -c 9000000 /dev/zero > big.log")
+    assert "File size limit exceeded" in large.error
+    assert "Killed" in call("shell", command="kill -9 $$").error
+
+
+def test_a_zero_byte_is_refused(call: Call) -> None:
+    """No program can be given one."""
+    assert "zero byte" in call("shell", command="echo \0").error
+
+
+def test_output_is_text_whatever_was_printed(call: Call) -> None:
+    """Terminal codes are gone, other bytes are marked."""
+    outcome = call("shell", command=r"printf '\033[1;31mred\033[0m \000 \377 a\rb\r\n'")
+    assert "stdout:\nred \ufffd \ufffd a\nb\n" in outcome.output
+
+
+def test_a_nested_repository_is_an_error_that_the_next_command_can_mend(call: Call) -> None:
+    """Nothing can be told of what changed until it is gone; what was printed is told."""
+    made = call("shell", command="git init -q inner && echo x > inner/a && echo made")
+    assert not made.ok
+    assert "nested git repository" in made.error
+    assert "made" in made.output
+    mended = call("shell", command="rm -rf inner; echo x > kept.txt")
+    assert mended.ok
+    assert mended.changed == ("kept.txt",)
+
+
+@pytest.mark.parametrize("wall_s", [5, 600])
+def test_its_longest_time_is_what_the_settings_allow(processes: Processes, wall_s: int) -> None:
+    """The schema says so, and the default fits into it."""
+    spec = Shell(processes, Shelter(env={}, limits=Limits(wall_s=wall_s))).spec
+    assert f'"maximum":{wall_s}' in spec.schema
+    assert f"ended after {min(60, wall_s)} s" in spec.purpose
+
+
+def test_it_gets_its_environment_and_nothing_else(
+    processes: Processes, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No variable of the process that runs it comes along."""
+    monkeypatch.setenv("SECRET_TOKEN", "abc")
+    shell = Shell(processes, Shelter(env={"PATH": "/usr/bin:/bin", "COLOUR": "red"}))
+    outcome = shell.run({"command": "env"}, workspace)
+    assert "COLOUR=red" in outcome.output
+    assert "SECRET_TOKEN" not in outcome.output

@@ -1,0 +1,128 @@
+"""Where units are, and how new text is given the indentation of the old."""
+
+import ast
+
+import pytest
+
+from surefoot.errors import UsageError
+from surefoot.toolbox.text_edits import replace_unit, trouble
+from surefoot.toolbox.units import spans, tree_of, with_indent
+
+SOURCE = '''\
+@first
+@second(
+    1
+)
+class A(B, metaclass=M):
+    """A."""
+
+    class Inner:
+        def run(self): return 1
+
+    @overload
+    def get(self): ...
+
+    if FAST:
+        def put(self):
+            def hidden(): pass
+    else:
+        def put(self):
+            pass
+
+
+try:
+    async def fetch(url: str = "x", *rest) -> int:
+        return 1  # the end
+except ImportError:
+    def fall_back(): pass
+finally:
+    with x:
+        def at_last(): pass
+'''
+
+
+def replaced(old: str, name: str, text: str) -> str:
+    return replace_unit(old, old.encode(), name, text).text
+
+
+def test_spans_have_dotted_names_and_decorators() -> None:
+    """Also inside blocks; what is inside a function is part of it."""
+    tree = tree_of(SOURCE)
+    assert isinstance(tree, ast.Module)
+    assert [(s.head, s.first, s.last) for s in spans(tree)] == [
+        ("class A(B, metaclass=M)", 1, 19),
+        ("class A.Inner", 8, 9),
+        ("def A.Inner.run(self)", 9, 9),
+        ("def A.get(self)", 11, 12),
+        ("def A.put(self)", 15, 16),
+        ("def A.put(self)", 18, 19),
+        ("async def fetch(url: str='x', *rest)", 23, 24),
+        ("def fall_back()", 26, 26),
+        ("def at_last()", 29, 29),
+    ]
+
+
+def test_a_unit_gives_way_whole() -> None:
+    """With a comment behind it on its last line, and nothing of its neighbours."""
+    new = replaced(SOURCE, "fetch", "def fetch():\n    return 2\n")
+    assert new == SOURCE.replace(
+        '    async def fetch(url: str = "x", *rest) -> int:\n        return 1  # the end\n',
+        "    def fetch():\n        return 2\n",
+    )
+
+
+def test_a_unit_that_is_there_twice_is_not_guessed() -> None:
+    """The lines of both are named."""
+    with pytest.raises(UsageError, match="defined 2 times, in lines 15-16, 18-19"):
+        replaced(SOURCE, "A.put", "def put(self): pass")
+
+
+@pytest.mark.parametrize("given", ["", "    ", "        ", "\t"])
+def test_text_moves_to_the_indentation_of_its_place(given: str) -> None:
+    """Whatever indentation it comes with, docstrings and comments with it; what other strings hold stays."""
+    lines = ["# why", "@x", "def f(self):", '    """Say.', "", '    More."""', "    # then"]
+    string = ['    return """', "one", "  two", '"""']
+    text = "\n".join(
+        [*((given + line if line else line) for line in lines), given + string[0], *string[1:]]
+    )
+    moved = with_indent(f"\n{text}\n\n", "f", "    ")
+    shifted = [f"    {line}" if line else line for line in lines]
+    assert moved == "\n".join([*shifted, f"    {string[0]}", *string[1:]])
+
+
+def test_helpers_may_come_along() -> None:
+    """One of the definitions is the one asked for."""
+    assert with_indent("def g(): pass\n\n\ndef f(): pass", "f", "").endswith("def f(): pass")
+    with pytest.raises(UsageError, match="defines 'A'"):
+        with_indent("class A:\n    def f(self): pass", "f", "    ")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("a.py", "x = 1\n", None),
+        ("a.py", 'x = "\\d"\nassert (1, 2)\n', None),
+        ("a.py", "x = (\n", "line 1: '(' was never closed"),
+        ("a.pyi", "def f() -> int: ...\n", None),
+        ("a.py", "await x\n", "line 1: 'await' outside function"),
+        ("a.py", "x = 1\0\n", "source code string cannot contain null bytes"),
+        ("a.json", "[1, 2]", None),
+        ("a.json", "[1, 2", "Expecting ',' delimiter"),
+        ("a.json", "[" * 100_000, "maximum recursion depth exceeded"),
+        ("a.toml", "a = [1]\n", None),
+        ("a.toml", "a = [1\n", "Unclosed array"),
+        ("a.toml", "\udcff", "'utf-8' codec can't decode"),
+        ("a.txt", "x = (", None),
+        ("Makefile", "x = (", None),
+    ],
+)
+def test_a_file_is_checked_by_what_reads_it(path: str, text: str, said: str | None) -> None:
+    """Without a warning; a file of another kind is left to its own tools."""
+    found = trouble(path, text.encode("utf-8", "surrogateescape"))
+    assert found == said if said is None else said in (found or "")
+
+
+def test_python_too_deep_for_the_compiler_is_trouble_and_no_crash() -> None:
+    """Whatever limit it hits."""
+    assert trouble("a.py", b"-" * 100_000 + b"1\n")
+    assert trouble("a.py", b"(" * 10_000 + b"\n")
