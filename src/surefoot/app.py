@@ -8,7 +8,7 @@ from pathlib import Path
 
 from surefoot import __version__
 from surefoot.codec import decode, encode
-from surefoot.decisions.planning import RulePlanner
+from surefoot.decisions.planning import RulePlanner, Ways
 from surefoot.errors import LockedError, SandboxError, UsageError
 from surefoot.events import (
     PolicyWarning,
@@ -32,6 +32,7 @@ from surefoot.findings import (
 )
 from surefoot.gates import default_gates
 from surefoot.gates.model_review import ModelReviewer
+from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops import (
     GitWorkspace,
@@ -63,6 +64,7 @@ from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
 from surefoot.ledger import FileLedger, read_events, recent_turns
 from surefoot.lineup import AUTO, Lineup
+from surefoot.models.registry import is_local
 from surefoot.models.router import PolicyRouter
 from surefoot.policy import RulePolicy
 from surefoot.policy.judges import PinnedChain
@@ -88,6 +90,7 @@ from surefoot.values import (
     SandboxLevel,
     TreeId,
 )
+from surefoot.workbench import Workbench
 
 _SUMMARY = "summary.json"
 _BURN = 2
@@ -108,6 +111,7 @@ class Request:
     base_url: str | None = None
     solver_model: str | None = None
     profile: str | None = None
+    strategy: str | None = None
     seed: int | None = None
     max_iterations: int | None = None
     time_s: float | None = None
@@ -144,6 +148,14 @@ class Frozen:
     def profile(self) -> Profile:
         """What is preferred among models."""
         return Profile(self.request.profile or self.settings.models.profile)
+
+    @property
+    def ways(self) -> Ways:
+        """Which strategy works on what: a model that is no weak one works step by step on fixes, too."""
+        asked = self.request.strategy or self.settings.run.strategy
+        if asked == "auto":
+            return Ways(fix="repair" if is_local(self.model) else "agent")
+        return Ways(fix="agent" if asked == "agent" else "repair")
 
     @property
     def overrides(self) -> Overrides:
@@ -506,6 +518,15 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         workspace=workspace,
         prover=prover,
         executors={
+            "agent": Workbench(
+                processes=parts.processes,
+                plan=parts.plan,
+                suite=parts.suite,
+                original=project.root,
+                path=around.environ.get("PATH", ""),
+                person=around.person,
+                clock=around.clock,
+            ).agent(workspace),
             "repair": RepairExecutor(parts.suite, _repair_limits(frozen), ceilings.max_files),
             "fixer": FixerExecutor(
                 parts.processes,
@@ -525,7 +546,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     )
     ports = RunPorts(
         turn=turn,
-        planner=RulePlanner(can_fix),
+        planner=RulePlanner(can_fix, frozen.ways),
         reviewers=_reviewers(frozen, judges, journal),
         person=around.person,
         router=PolicyRouter(
@@ -583,7 +604,11 @@ def _policy(project: Project, frozen: Frozen) -> RulePolicy:
 
 
 def _reviewers(frozen: Frozen, judges: Asker, journal: Journal) -> tuple[Reviewer, ...]:
-    rules = (RuleReviewer((_runner_touched,)), GamingReviewer())
+    rules = (
+        RuleReviewer((_runner_touched,)),
+        GamingReviewer(),
+        RequirementReviewer(judges, journal),
+    )
     if frozen.profile is Profile.BURN_MAX:
         return (*rules, ModelReviewer(judges, journal))
     return rules

@@ -461,6 +461,8 @@ class ToolCalled:
     kind: Literal["tool.called"] = "tool.called"
     tool: str
     params: Digest
+    shown: str = ""
+    """The parameters for people, cut to a line."""
     artifact: Digest | None = None
     """The forged tool's artifact, when it is one."""
     shape: Digest | None = None

@@ -20,6 +20,7 @@ from surefoot.events import (
     ModelWaited,
     NoFlyAdded,
     PhaseChanged,
+    PlanRevised,
     PolicyDenied,
     PolicyWarning,
     ProviderSwitched,
@@ -34,6 +35,8 @@ from surefoot.events import (
     SelfFeedback,
     SolverPinned,
     TestsRan,
+    ToolCalled,
+    ToolFinished,
     TurnClosed,
     TurnStarted,
 )
@@ -114,6 +117,26 @@ def _(event: TestsRan) -> str:
         f"tests for {event.purpose} on {event.tree[:10]}: {event.passed} passed, {event.failed} failed "
         f"of {event.collected} [{event.state}]"
     )
+
+
+@_tell.register
+def _(event: PlanRevised) -> str:
+    steps = "; ".join(f"{s.step_id} ({s.intent})" for s in event.plan.steps)
+    return (
+        f"plan {event.plan_hash[:8]} for {event.unit_id}: {steps or 'as before'} ({event.reason})"
+    )
+
+
+@_tell.register
+def _(event: ToolCalled) -> str:
+    return f"{event.tool} {event.shown}"
+
+
+@_tell.register
+def _(event: ToolFinished) -> str:
+    tests = f", failing tests {-event.verification_delta:+d}" if event.verification_delta else ""
+    again = ", asked before" if event.was_repeated else ""
+    return f"{event.tool} {'worked' if event.ok else 'did not work'}, worth {event.step_utility:+g}{tests}{again}"
 
 
 @_tell.register

@@ -6,7 +6,7 @@ very content; the same on the command line needs no trust, because the user type
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,7 @@ _MOST_BYTES: Final = 1_000_000
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Money = Annotated[float, Field(gt=0)]
+Strategy = Literal["auto", "repair", "agent"]
 
 
 class _Section(BaseModel):
@@ -36,6 +37,8 @@ class RunSettings(_Section):
     """report_only, auto_fix_safe or auto_solve_full; unset: by what `solve` was given."""
     model: str = "embedded"
     base_url: str | None = None
+    strategy: Strategy = "auto"
+    """How fixes are worked on: `repair` searches, `agent` takes step by step; auto: by the model."""
     max_iterations: Positive | None = None
     time_limit_s: Seconds | None = None
     max_files: Positive | None = None

@@ -153,8 +153,9 @@ def raises(error: BaseException) -> Work:
 class Refusing:
     """Nobody approves."""
 
-    def ask(self, question: str, why: str) -> Answer:
+    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
         """Say no."""
+        del approval
         return Answer(approved=False, text="", who="nobody")
 
 
@@ -611,7 +612,7 @@ class Reckoned:
 
     command = ("pytest",)
 
-    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """All of them, or those that are named."""
         names: dict[str, Callable[[int], int]] = {}
         exec((root / "calc.py").read_text(), names)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.unit.reports import GREEN
 
 from surefoot.gates import default_gates
 from surefoot.gates.review import FLAG_OF, RuleReviewer, objection
@@ -180,6 +181,8 @@ REVIEW = ReviewInput(
     risk_flags=frozenset(),
     test_paths=frozenset(),
     control_paths=frozenset(),
+    tests=GREEN,
+    failing_before=frozenset(),
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from tests.unit.reports import GREEN
 
 from surefoot.decisions.review import ReviewQuestion, parse, place_of, render
 from surefoot.gates.model_review import ModelReviewer
@@ -57,6 +58,8 @@ def seen() -> ReviewInput:
         risk_flags=frozenset(),
         test_paths=frozenset(),
         control_paths=frozenset(),
+        tests=GREEN,
+        failing_before=frozenset(),
     )
 
 

@@ -18,6 +18,7 @@ from surefoot.events import (
     ModelGrounded,
     ModelWaited,
     PhaseChanged,
+    PlanRevised,
     PolicyResolved,
     PolicyWarning,
     ProviderSwitched,
@@ -26,6 +27,8 @@ from surefoot.events import (
     SandboxEnforced,
     SolverPinned,
     TestsRan,
+    ToolCalled,
+    ToolFinished,
     TurnClosed,
     TurnStarted,
 )
@@ -161,6 +164,21 @@ class LiveView:
         self._tried += event.count
 
     @_show.register
+    def _(self, event: PlanRevised) -> None:
+        self._say(f"plan of {len(event.plan.steps)} steps: {event.reason}"[:220])
+
+    @_show.register
+    def _(self, event: ToolCalled) -> None:
+        self._say(f"{event.tool} {event.shown}"[:220])
+
+    @_show.register
+    def _(self, event: ToolFinished) -> None:
+        if not event.ok:
+            self._say(f"{event.tool} did not work")
+        elif event.verification_delta:
+            self._say(f"{event.tool}: failing tests {-event.verification_delta:+d}")
+
+    @_show.register
     def _(self, event: FactLearned) -> None:
         if event.topic != "flaky-checked":
             self._say(f"{event.topic}: {event.text}"[:220])
@@ -188,18 +206,19 @@ class LiveView:
 class Terminal:
     """A person at the terminal; only a plain yes approves."""
 
-    def ask(self, question: str, why: str) -> Answer:
+    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
         """Ask on standard error, read one line."""
-        sys.stderr.write(f"\n{question}\n({why}) Approve? [y/N] ")
+        sys.stderr.write(f"\n{question}\n({why}) {'Approve? [y/N]' if approval else 'Answer:'} ")
         sys.stderr.flush()
         text = sys.stdin.readline().strip()
-        return Answer(approved=text.lower() in ("y", "yes"), text=text, who=getpass.getuser())
+        approved = approval and text.lower() in ("y", "yes")
+        return Answer(approved=approved, text=text, who=getpass.getuser())
 
 
 class Nobody:
     """No person is there: every answer is a no."""
 
-    def ask(self, question: str, why: str) -> Answer:
+    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
         """Decline."""
-        del question, why
+        del question, why, approval
         return Answer(approved=False, text="", who="nobody")

@@ -267,7 +267,6 @@ def _as_json(lineup: "Lineup", selection: "Selection") -> dict[str, object]:
             "unit_type": selection.needs.unit_type.value,
             "weights": dict(selection.needs.weights),
             "context_tokens": selection.needs.context_tokens,
-            "tools": selection.needs.tools,
         },
         "profile": lineup.profile.value,
         "catalogue": lineup.catalogue.version,
@@ -294,10 +293,7 @@ def _scored_as_json(scored: "Scored") -> dict[str, object]:
 def _print(lineup: "Lineup", selection: "Selection") -> None:
     needs, judging = selection.needs, lineup.judging()
     weights = ", ".join(f"{name} {weight:g}" for name, weight in needs.weights.items())
-    tools = "tools" if needs.tools else "no tools"
-    typer.echo(
-        f"{needs.unit_type} needs {weights}; {needs.context_tokens} tokens of context; {tools}"
-    )
+    typer.echo(f"{needs.unit_type} needs {weights}; {needs.context_tokens} tokens of context")
     typer.echo(f"profile {lineup.profile}, catalogue {lineup.catalogue.version}")
     typer.echo("may be asked, in this order:" if selection.chain else "no model may be asked")
     for number, scored in enumerate(selection.chain, 1):

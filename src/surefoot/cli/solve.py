@@ -62,6 +62,9 @@ def solve(
     profile: Annotated[
         str | None, typer.Option(help="economy, balanced, quality or burn-max.")
     ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="repair (search), agent (step by step) or auto.")
+    ] = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     budget_usd: UsdOption = None,
@@ -88,6 +91,7 @@ def solve(
         base_url=base_url,
         solver_model=solver_model,
         profile=read_profile(profile),
+        strategy=read_strategy(strategy),
         seed=seed,
         max_iterations=max_iterations,
         time_s=time_limit,
@@ -174,6 +178,17 @@ def read_profile(given: str | None) -> str | None:
 
     if given is not None and given not in list(Profile):
         raise UsageError(f"there is no profile {given!r}; it is one of {', '.join(Profile)}")
+    return given
+
+
+def read_strategy(given: str | None) -> str | None:
+    """The strategy as given.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if given not in (None, "auto", "repair", "agent"):
+        raise UsageError(f"there is no strategy {given!r}; it is repair, agent or auto")
     return given
 
 

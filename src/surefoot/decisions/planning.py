@@ -6,7 +6,9 @@ failing tests that have nothing to do with the issue are left alone.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from surefoot.codec import canonical, encode
 from surefoot.events import Decided
@@ -35,6 +37,39 @@ _MANY_FILES = 3
 _CODE_WORD = re.compile(
     r"`([^`\n]{2,80})`|\b([A-Za-z_]\w*)(?=\()|\b([A-Za-z_]\w*(?:\.\w+)+)|\b(\w+_\w+)\b|\b([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b"
 )
+_FIRST_WORDS: Final[Mapping[UnitType, frozenset[str]]] = {
+    UnitType.FEATURE: frozenset(
+        [
+            "add",
+            "allow",
+            "create",
+            "extend",
+            "feature",
+            "implement",
+            "introduce",
+            "provide",
+            "support",
+        ]
+    ),
+    UnitType.REFACTOR: frozenset(
+        [
+            "clean",
+            "deduplicate",
+            "extract",
+            "inline",
+            "merge",
+            "move",
+            "refactor",
+            "rename",
+            "reorganise",
+            "reorganize",
+            "simplify",
+            "split",
+        ]
+    ),
+    UnitType.TEST: frozenset(("cover", "test", "tests")),
+    UnitType.DOCS: frozenset(("describe", "document")),
+}
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _COMMON = frozenset(
     [
@@ -58,11 +93,24 @@ _COMMON = frozenset(
 )
 
 
+Strategy = Literal["repair", "fixer", "agent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Which strategy works on what; findings are the fixer's."""
+
+    fix: Strategy = "repair"
+    """Something that is wrong: failing tests, or an issue that says so."""
+    change: Strategy = "agent"
+    """Everything else: features, refactorings, tests, documents."""
+
+
 class RulePlanner:
     """The `Planner` port by rule; `can_fix` says which findings have a deterministic mend."""
 
-    def __init__(self, can_fix: Callable[[Finding], bool]) -> None:
-        self._can_fix = can_fix
+    def __init__(self, can_fix: Callable[[Finding], bool], ways: Ways | None = None) -> None:
+        self._can_fix, self._ways = can_fix, ways or Ways()
 
     def plan(
         self,
@@ -73,15 +121,16 @@ class RulePlanner:
         notebook: Notebook,
     ) -> tuple[Unit, ...] | str:
         """The units of this round, or why there is nothing that a run could prove."""
+        del files
         units: tuple[Unit, ...] | str
         if issue.source == "test":
-            units = _for_tests(issue, baseline)
+            units = _for_tests(issue, baseline, self._ways)
         elif issue.source == "sarif":
             units = _for_sarif(issue, audit)
         elif issue.source == "audit":
-            units = _for_audit(issue, baseline, audit, self._can_fix)
+            units = _for_audit(issue, baseline, audit, self._can_fix, self._ways)
         else:
-            units = (_for_text(issue, baseline, files),)
+            units = (_for_text(issue, baseline, self._ways),)
         notebook.record(
             Decided(
                 decision="planning",
@@ -119,7 +168,14 @@ def related(issue: Issue, result: TestResult) -> bool:
     return bool(words & (ran | told))
 
 
-def _for_tests(issue: Issue, baseline: TestReport) -> tuple[Unit, ...] | str:
+def kind_of(issue: Issue) -> UnitType:
+    """What kind of work an issue asks for, by the first words of its title; a fix when they say nothing else."""
+    first = re.match(r"[\W\d_]*(?:feature(?: request)?:\s*)?([A-Za-z]+)", issue.title)
+    word = first[1].lower() if first else ""
+    return next((kind for kind, words in _FIRST_WORDS.items() if word in words), UnitType.FIX)
+
+
+def _for_tests(issue: Issue, baseline: TestReport, ways: Ways) -> tuple[Unit, ...] | str:
     failing, collected = set(baseline.failing), set(baseline.collected)
     wanted = [t for name in issue.tests for t in _expand(name, baseline.collected)]
     missing = [n for n in issue.tests if not _expand(n, baseline.collected)]
@@ -129,7 +185,7 @@ def _for_tests(issue: Issue, baseline: TestReport) -> tuple[Unit, ...] | str:
     if green == wanted:
         return f"{green[0]} passes already on HEAD; there is nothing to fix"
     return (
-        _unit("fix-1", UnitType.FIX, "repair", issue, tuple(t for t in wanted if t in failing)),
+        _unit("fix-1", UnitType.FIX, ways.fix, issue, tuple(t for t in wanted if t in failing)),
     )
 
 
@@ -139,11 +195,12 @@ def _expand(name: str, collected: Sequence[str]) -> list[str]:
     return [t for t in collected if t == name or t.startswith(prefixes)]
 
 
-def _for_text(issue: Issue, baseline: TestReport, files: Sequence[str]) -> Unit:
-    del files
+def _for_text(issue: Issue, baseline: TestReport, ways: Ways) -> Unit:
     bad = [r for r in baseline.results if r.test_id in set(baseline.failing)]
     targets = tuple(sorted(r.test_id for r in bad if related(issue, r)))
-    return _unit("fix-1", UnitType.FIX, "repair", issue, targets)
+    kind = UnitType.FIX if targets else kind_of(issue)
+    way = ways.fix if kind is UnitType.FIX else ways.change
+    return _unit(f"{kind}-1", kind, way, issue, targets)
 
 
 def _for_sarif(issue: Issue, audit: Audit) -> tuple[Unit, ...] | str:
@@ -177,12 +234,16 @@ def _by_category(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...]:
 
 
 def _for_audit(
-    issue: Issue, baseline: TestReport, audit: Audit, can_fix: Callable[[Finding], bool]
+    issue: Issue,
+    baseline: TestReport,
+    audit: Audit,
+    can_fix: Callable[[Finding], bool],
+    ways: Ways,
 ) -> tuple[Unit, ...] | str:
     """Failing tests, what can be mended without a model, and whatever blocks; the rest is only reported."""
     units: tuple[Unit, ...] = ()
     if baseline.failing:
-        units += (_unit("fix-tests", UnitType.FIX, "repair", issue, tuple(baseline.failing)),)
+        units += (_unit("fix-tests", UnitType.FIX, ways.fix, issue, tuple(baseline.failing)),)
     others = [f for f in audit.findings if f.category != "tests"]
     mendable = [f for f in others if can_fix(f)]
     units += _by_category(issue, mendable)
@@ -198,7 +259,7 @@ def _for_audit(
 def _unit(
     name: str,
     kind: UnitType,
-    strategy: str,
+    strategy: Strategy,
     issue: Issue,
     failing: tuple[str, ...],
     findings: tuple[Finding, ...] = (),
@@ -206,7 +267,7 @@ def _unit(
     return Unit(
         unit_id=UnitId(name),
         unit_type=kind,
-        strategy="fixer" if strategy == "fixer" else "repair",
+        strategy=strategy,
         issue=issue,
         plan=_plan(issue, failing, findings),
         failing=failing,

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Final,
@@ -21,9 +22,13 @@ from typing import (
 )
 
 from surefoot.codec import canonical, decode, encode
+from surefoot.errors import ModelUnavailableError
 from surefoot.events import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import ModelFailure, Usage
+
+if TYPE_CHECKING:
+    from surefoot.decisions.program import Program
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -111,10 +116,7 @@ def decide(
     answer = rule(question) if rule is not None else None
     if answer is not None:
         return _recorded(signature, question, Decision(answer=answer, decided_by="rule"), notebook)
-    # Importing DSPy takes a second, which only a run that asks a model through it has to wait for.
-    from surefoot.decisions.program import Program  # noqa: PLC0415
-
-    program = Program(signature, asker)
+    program = _program(signature, asker)
     spent, complaint, said = Usage(), "", ""
     for attempt in range(_TRIES):
         reply = program.ask(question, seed=seed + attempt, said=said, complaint=complaint)
@@ -131,6 +133,18 @@ def decide(
             decision = Decision(answer=answer, decided_by="model", usage=spent)
             return _recorded(signature, question, decision, notebook)
     return Unanswered(reason=f"the answer to {signature.name} cannot be used: {complaint}")
+
+
+def _program(signature: Signature[Q, A], asker: Asker) -> "Program":
+    # Importing DSPy takes a second, which only a run that asks a model through it has to wait for.
+    try:
+        from surefoot.decisions.program import Program  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ModelUnavailableError(
+            f"{signature.name} is asked through DSPy, and {error.name} is not installed; "
+            "`pip install 'surefoot[agent]'` brings it"
+        ) from None
+    return Program(signature, asker)
 
 
 def ruled(signature: Signature[Q, A], question: Q, notebook: Notebook, rule: Callable[[Q], A]) -> A:

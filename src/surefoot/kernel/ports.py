@@ -286,8 +286,10 @@ class Suite(Protocol):
         """How a person would run all of them."""
         ...
 
-    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """Run in a fresh sandboxed process on the tree at `root`: all tests, or exactly these ids.
+
+        Time and memory are limited to `room` times what the settings say.
 
         A report is `complete` only when the runner said that it finished, its control tests behaved, the project's
         modules came from `root`, and, where ids were asked for, exactly those ids are in it.
@@ -505,6 +507,10 @@ class ReviewInput:
     risk_flags: frozenset[str]
     test_paths: frozenset[str]
     control_paths: frozenset[str]
+    tests: TestReport
+    """The run that the evidence rests on."""
+    failing_before: frozenset[str]
+    """Tests that failed on the base and are none of the issue's business."""
 
 
 class Reviewer(Protocol):
@@ -607,8 +613,8 @@ class Planner(Protocol):
 class Person(Protocol):
     """The one port that asks."""
 
-    def ask(self, question: str, why: str) -> Answer:
-        """Ask; a closed terminal, silence or unknown text is a no."""
+    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+        """Ask for an approval: a closed terminal, silence or unknown text is a no. Else for words: empty when there are none."""
         ...
 
 

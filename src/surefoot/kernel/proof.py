@@ -30,6 +30,10 @@ _MOST_AGAIN = 25
 """More failing tests than this are not re-run one by one: that many do not flake at once."""
 
 
+ROOM = 2
+"""What a test run that ended at its time limit gets the second time, as a multiple of the settings' limits."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prover:
     """Runs what has to be run, once for each tree and purpose, and records it."""
@@ -53,6 +57,9 @@ class Prover:
             return recorded
         with self.workspace.checkout(tree) as root:
             report = self.suite.run(root, tests)
+            if purpose != "baseline" and report.state is ReportState.TIMEOUT:
+                # Once with more room: the base ended in time, so this is a busy machine, or an endless loop.
+                report = self.suite.run(root, tests, room=ROOM)
         return report, self.journal.record_tests(tree, purpose, report)
 
     def flaky(self, tree: TreeId, report: TestReport, suspects: Collection[str]) -> frozenset[str]:
@@ -106,11 +113,10 @@ class Prover:
     ) -> tuple[Evidence, ...]:
         """Everything that speaks for or against `tree` as the answer to `units`."""
         diff = self.workspace.diff(base, tree)
-        guarded = self.guarded(diff)
-        proofs = [evidence.protected_files(diff, guarded, ())]
-        judged = self.workspace.overlay(tree, base, guarded)
+        proofs = [evidence.protected_files(diff, self.guarded(diff), ())]
         before, flaky = self.baseline(base)
-        after, event = self.tests(judged, purpose)
+        after, event = self.deciding(tree, base, purpose)
+        judged = self.judged(tree, base)
         surprising = (set(after.failing) & set(before.passing)) - flaky
         flaky |= self.flaky(judged, after, surprising)
         exempt = flaky | self._exempt(diff, before)
@@ -121,6 +127,16 @@ class Prover:
             on_base = self._falsify(tree, base, diff)
             proofs.append(evidence.new_tests(fresh, on_base[0], after, (on_base[1], event)))
         return tuple(proofs)
+
+    def judged(self, tree: TreeId, base: TreeId) -> TreeId:
+        """`tree` with everything that the base decides on as the base has it."""
+        return self.workspace.overlay(tree, base, self.guarded(self.workspace.diff(base, tree)))
+
+    def deciding(
+        self, tree: TreeId, base: TreeId, purpose: TestPurpose
+    ) -> tuple[TestReport, EventId]:
+        """The test run that decides on `tree`: of the base's own tests, and with the base's configuration."""
+        return self.tests(self.judged(tree, base), purpose)
 
     def _unit_proofs(
         self, units: Sequence[Unit], before: TestReport, after: TestReport, event: EventId

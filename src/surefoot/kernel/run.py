@@ -428,6 +428,7 @@ class Run:
         workspace, suite = self._t.workspace, self._t.prover.suite
         diff = workspace.diff(self.base, self.tree)
         resolution = self._resolve()
+        targets = {t for unit in self.state.units.values() for t in unit.unit.failing}
         return ReviewInput(
             issue=self.state.opened.issue,
             diff=diff,
@@ -437,6 +438,8 @@ class Run:
             risk_flags=resolution.risk_flags,
             test_paths=frozenset(p for p in diff.paths if suite.is_test_path(p)),
             control_paths=frozenset(p for p in diff.paths if suite.is_control_path(p)),
+            tests=self._t.prover.deciding(self.tree, self.base, "base-tests")[0],
+            failing_before=frozenset(self._t.prover.baseline(self.base)[0].failing) - targets,
         )
 
     def _resolve(self) -> Resolution:

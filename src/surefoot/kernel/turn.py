@@ -213,7 +213,8 @@ class Turn:
         journal, prover = self._p.journal, self._p.prover
         before, _ = prover.baseline(self._base)
         earlier = journal.tests(self._start, "turn")
-        after = journal.tests(self._judged(diff), "turn") if diff.files else None
+        judged = prover.judged(diff.after, self._base)
+        after = journal.tests(judged, "turn") if diff.files else None
         turn = journal.state.turn
         facts = turn.facts if turn else ()
         assert self._input.output is not None  # noqa: S101  # set by _execute
@@ -231,11 +232,6 @@ class Turn:
             facts=tuple(f for f in facts if not f.startswith(_HOUSEKEEPING)),
             evidence=proofs,
         )
-
-    def _judged(self, diff: Diff) -> TreeId:
-        whole = self._p.workspace.diff(self._base, diff.after)
-        guarded = self._p.prover.guarded(whole)
-        return self._p.workspace.overlay(diff.after, self._base, guarded)
 
     def _note_flip(self, seen: Observation, now: Checkpoint) -> None:
         if not self._unit.checkpoints or not self._unit.trees:

@@ -44,7 +44,6 @@ _WEIGHTS: Final[Mapping[UnitType, Mapping[str, float]]] = {
 }
 _HARD: Final = frozenset({Complexity.HIGH, Complexity.VERY_HIGH})
 _LEAST_CONTEXT: Final = 4_096
-_AGENT_CONTEXT: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,6 @@ class Needs:
     unit_type: UnitType
     weights: Mapping[str, float]
     context_tokens: int
-    tools: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,12 +132,10 @@ def needs_of(unit: Unit) -> Needs:
     weights = dict(_WEIGHTS[unit.unit_type])
     if unit.plan.complexity in _HARD:
         weights["reasoning"] = max(weights.get("reasoning", 0.0), 0.8)
-    agent = unit.strategy == "agent"
     return Needs(
         unit_type=unit.unit_type,
         weights=weights,
-        context_tokens=_AGENT_CONTEXT if agent else _LEAST_CONTEXT,
-        tools=agent,
+        context_tokens=_LEAST_CONTEXT,
     )
 
 
@@ -207,8 +203,6 @@ def _able(facts: _Facts) -> Denial | None:
     if card.context_tokens < needs.context_tokens:
         told = f"holds {card.context_tokens} tokens, {needs.context_tokens} are needed"
         return facts.out("context", told)
-    if needs.tools and not card.tools:
-        return facts.out("tools", "does not take tools, and the unit needs them")
     return None
 
 

@@ -1,6 +1,7 @@
 """The project's own tests as typed reports, and as a worker that tries candidates in milliseconds."""
 
 from surefoot.suite.detect import detect
+from surefoot.suite.environment import environment, mounts
 from surefoot.suite.flaky import Settled, settle
 from surefoot.suite.integrity import suspicious
 from surefoot.suite.layout import carried, languages
@@ -14,9 +15,11 @@ __all__ = [
     "SuitePlan",
     "carried",
     "detect",
+    "environment",
     "is_control_path",
     "is_test_path",
     "languages",
+    "mounts",
     "settle",
     "suspicious",
 ]

@@ -56,10 +56,11 @@ class PytestSuite:
         """How a person would run all tests."""
         return self._plan.command
 
-    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """As `Suite.run`; the exit code is the one that the runner would have had without the control tests."""
         root = root.resolve()
         key, controls = secrets.token_bytes(32), _controls()
+        limits = roomy(self._limits, room)
         order = {
             "key": key.hex(),
             "root": str(root),
@@ -69,7 +70,7 @@ class PytestSuite:
             "args": list(self._plan.args),
             "tests": None if tests is None else list(tests),
             "controls": list(controls.items()),
-            "wall_s": self._limits.wall_s * 0.9,
+            "wall_s": limits.wall_s * 0.9,
         }
         ended = self._processes.run(
             Command(
@@ -80,7 +81,7 @@ class PytestSuite:
                 reads=(*self._plan.reads, *self._plan.editable, *PROBE),
                 writes=(root,),
                 binds=mounts(self._plan, self._original, root),
-                limits=replace(self._limits, output_bytes=REPORT_BYTES),
+                limits=replace(limits, output_bytes=REPORT_BYTES),
             )
         )
         return self._report(ended, key, controls, tests)
@@ -133,6 +134,16 @@ class PytestSuite:
             limits=self._limits,
             known_s=self._known_s,
         )
+
+
+def roomy(limits: Limits, room: int) -> Limits:
+    """Limits with so many times the time and the memory."""
+    return replace(
+        limits,
+        wall_s=limits.wall_s * room,
+        cpu_s=None if limits.cpu_s is None else limits.cpu_s * room,
+        memory_bytes=None if limits.memory_bytes is None else limits.memory_bytes * room,
+    )
 
 
 def _controls() -> dict[str, str]:

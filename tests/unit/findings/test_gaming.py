@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
+from tests.unit.reports import GREEN
 
 from surefoot.findings import GamingReviewer, gaming
 from surefoot.kernel.ports import ReviewInput
@@ -346,6 +347,8 @@ def reviewed(before: str | None, after: str | None, path: str, *flags: str) -> R
             risk_flags=frozenset(flags),
             test_paths=frozenset({path} & {TEST}),
             control_paths=frozenset(),
+            tests=GREEN,
+            failing_before=frozenset(),
         )
     )
 

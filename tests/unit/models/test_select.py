@@ -17,7 +17,7 @@ from surefoot.values import (
     UnitType,
 )
 
-FIX = Needs(unit_type=UnitType.FIX, weights={"coding": 1.0}, context_tokens=4096, tools=False)
+FIX = Needs(unit_type=UnitType.FIX, weights={"coding": 1.0}, context_tokens=4096)
 
 
 def card(name: str, coding: float = 50.0, usd: float = 1.0, tier: Tier = Tier.STANDARD) -> Card:
@@ -69,12 +69,10 @@ def test_a_rule_alone_keeps_a_model_out(rules: Rules, rule: str) -> None:
 
 
 def test_what_the_unit_needs_keeps_models_out() -> None:
-    """Too little context, and no tools where tools are needed."""
+    """Too little context is too little, whatever else the model can do."""
     small = Card(name="a/small", provider="a", context_tokens=1000, tools=True)
-    bare = Card(name="a/bare", provider="a", tools=False)
-    needs = Needs(unit_type=UnitType.FIX, weights={"coding": 1.0}, context_tokens=4096, tools=True)
-    denied = select(needs, [small, bare], Rules(), Standing()).denied
-    assert [(d.model, d.rule) for d in denied] == [("a/small", "context"), ("a/bare", "tools")]
+    denied = select(FIX, [small], Rules(), Standing()).denied
+    assert [(d.model, d.rule) for d in denied] == [("a/small", "context")]
 
 
 def test_after_a_refusal_only_higher_tiers_are_left_the_next_one_first() -> None:
@@ -131,7 +129,7 @@ def test_the_pinned_model_is_asked_first() -> None:
     assert order(chain) == ["b/y", "a/z", "a/x"]
 
 
-def test_a_hard_unit_asks_for_reasoning_and_an_agent_for_tools() -> None:
+def test_a_hard_unit_asks_for_reasoning() -> None:
     """Requirements come from the unit."""
 
     def unit(complexity: Complexity, strategy: str) -> Unit:
@@ -146,7 +144,7 @@ def test_a_hard_unit_asks_for_reasoning_and_an_agent_for_tools() -> None:
 
     assert "reasoning" not in needs_of(unit(Complexity.LOW, "repair")).weights
     hard = needs_of(unit(Complexity.VERY_HIGH, "agent"))
-    assert (hard.weights["reasoning"], hard.tools) == (0.8, True)
+    assert hard.weights["reasoning"] == 0.8
 
 
 CARDS = st.lists(

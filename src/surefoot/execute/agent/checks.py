@@ -1,0 +1,124 @@
+"""What the kernel will hold against a turn's work, looked at while the turn can still mend it.
+
+The verdict stays the kernel's: what passes here is proved again, on a fresh tree, by recorded runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from surefoot.kernel.ports import Suite, TurnInput, Workspace
+from surefoot.values import Diff, ReportState, TestReport, TreeId
+
+_FEW: Final = 5
+_DETAIL: Final = 1_200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the tests say of one tree."""
+
+    report: TestReport
+    complaints: tuple[str, ...]
+    """What stands against the work, in words that name tests and files; empty when nothing does."""
+
+    @property
+    def failing(self) -> tuple[str, ...] | None:
+        """Failing ids; None when the run says nothing."""
+        usable = (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
+        return self.report.failing if self.report.state in usable else None
+
+
+class Checks:
+    """Runs the project's tests on trees of one turn, each once."""
+
+    def __init__(self, task: TurnInput, suite: Suite, workspace: Workspace) -> None:
+        self._task, self._suite, self._workspace = task, suite, workspace
+        self._known: dict[TreeId, Checked] = {}
+        self._room = 1
+
+    def look(self, tree: TreeId) -> Checked:
+        """The whole suite on a tree, and what stands against it as the answer to the unit."""
+        if tree not in self._known:
+            self._known[tree] = self._look(tree)
+        return self._known[tree]
+
+    def give(self, room: int) -> None:
+        """Run the checks with so many times the time and memory from now on."""
+        self._room = room
+        self._known.clear()
+
+    def told(self, checked: Checked) -> str:
+        """The state of the tests for a prompt: counts, and the failures with their last words."""
+        report = checked.report
+        if report.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+            return f"The test run is unusable ({report.state}): {report.reason or report.output[-_DETAIL:]}"
+        lines = [f"{len(report.passing)} pass, {len(report.failing)} fail."]
+        for test_id in report.failing[:_FEW]:
+            result = report.result(test_id)
+            told = (result.detail or result.message)[-_DETAIL:] if result else ""
+            lines.append(f"FAILED {test_id}\n{told}".rstrip())
+        if len(report.failing) > _FEW:
+            lines.append(f"… and {len(report.failing) - _FEW} more")
+        lines += [f"STILL WRONG: {complaint}" for complaint in checked.complaints]
+        return "\n".join(lines)
+
+    def _look(self, tree: TreeId) -> Checked:
+        task = self._task
+        if tree == task.base_tree:
+            return Checked(report=task.baseline, complaints=self._against(task.baseline, tree))
+        with self._workspace.checkout(tree) as root:
+            report = self._suite.run(root, room=self._room)
+        return Checked(report=report, complaints=self._against(report, tree))
+
+    def _against(self, report: TestReport, tree: TreeId) -> tuple[str, ...]:
+        diff = self._workspace.diff(self._task.base_tree, tree)
+        found = [*self._guarded(diff)]
+        if report.state is not ReportState.COMPLETE:
+            found.append(f"the test run is unusable ({report.state}): {report.reason}"[:_DETAIL])
+            return tuple(found)
+        passing = set(report.passing)
+        before = self._task.baseline
+        broken = [t for t in before.passing if t not in passing]
+        if broken:
+            found.append(f"passed before and no longer do: {_names(broken)}")
+        still = [t for t in self._task.unit.failing if t not in passing]
+        if still:
+            found.append(f"must pass and do not: {_names(still)}")
+        known = set(before.collected)
+        fresh = [t for t in report.collected if t not in known]
+        bad = [t for t in fresh if t not in passing]
+        if bad:
+            found.append(f"new tests that do not pass: {_names(bad)}")
+        found += self._falsified(tree, diff, [t for t in fresh if t in passing])
+        return tuple(found)
+
+    def _guarded(self, diff: Diff) -> list[str]:
+        existing = set(self._workspace.files(self._task.base_tree))
+        touched = [
+            path
+            for path in diff.paths
+            if self._suite.is_control_path(path)
+            or (self._suite.is_test_path(path) and path in existing)
+        ]
+        return [f"must not be changed: {_names(touched)}"] if touched else []
+
+    def _falsified(self, tree: TreeId, diff: Diff, fresh: Sequence[str]) -> list[str]:
+        """New tests must fail without the change; a unit that nothing else proves needs one."""
+        unit = self._task.unit
+        added = [f.path for f in diff.files if f.status == "A" and self._suite.is_test_path(f.path)]
+        if not fresh:
+            unproved = not unit.failing and not unit.findings
+            needs = "no new test shows the change; write one in a new test file"
+            return [needs] if unproved else []
+        base = self._workspace.overlay(self._task.base_tree, tree, added)
+        with self._workspace.checkout(base) as root:
+            report = self._suite.run(root)
+        failing = set(report.failing)
+        idle = [t for t in fresh if t not in failing and t.partition("::")[0] not in failing]
+        return [f"pass without the change, so they show nothing: {_names(idle)}"] if idle else []
+
+
+def _names(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _FEW} more" if len(ids) > _FEW else ""
+    return ", ".join(sorted(ids)[:_FEW]) + more

@@ -1,0 +1,472 @@
+"""One turn of the step loop: plan, then step by step ToolCall, tool, ToolResult, label, loop control (SPEC E2, E3).
+
+Each prompt is rebuilt from the plan, the facts, the tests and what the present step did. After every change the tests are
+run; what they say goes into the next prompt and into the call's label. When the plan is through and something still stands
+against the work, the failure is triaged, which changes the plan or ends the turn.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from surefoot.codec import canonical, digest_of, encode
+from surefoot.decisions.complexity import (
+    COMPLEXITY,
+    ComplexityQuestion,
+    clear_case,
+    deep_due,
+    without_model,
+)
+from surefoot.decisions.environment import (
+    ENVIRONMENT,
+    EnvironmentAnswer,
+    EnvironmentQuestion,
+    assess,
+)
+from surefoot.decisions.failure_triage import TRIAGE, TriageQuestion, diagnose, mended
+from surefoot.decisions.plan_ir import (
+    DEEP_PLANNING,
+    MOST_ITERATIONS,
+    PLANNING,
+    PlanningQuestion,
+    ordered,
+    plan_of,
+    problem,
+)
+from surefoot.decisions.signature import Decision, Unanswered, decide, ruled
+from surefoot.decisions.tool_call import ASK, DONE, TOOL_CALL, ToolCallAnswer, complaint
+from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
+from surefoot.events import (
+    PlanRevised,
+    QuestionAnswered,
+    QuestionAsked,
+    ToolCalled,
+    ToolFinished,
+)
+from surefoot.execute.agent.checks import Checks
+from surefoot.execute.agent.prompt import Scene, Taken, answer_tokens, cut, offered, question_for
+from surefoot.kernel.ports import (
+    Answer,
+    Asker,
+    Clock,
+    Notebook,
+    Person,
+    Suite,
+    Toolbox,
+    TurnInput,
+    TurnOutput,
+    Workspace,
+)
+from surefoot.values import (
+    Complexity,
+    ModelFailure,
+    PlanIR,
+    PlanStep,
+    ReportState,
+    SandboxLevel,
+    StepIntent,
+    ToolCall,
+    TreeId,
+    Usage,
+)
+
+_CONVENTIONS: Final = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/CONTRIBUTING.md")
+_CONVENTION_CHARACTERS: Final = 3_000
+_PLAN_CHARACTERS: Final = 12_000
+_SHOWN: Final = 160
+_MOST_FACTS: Final = 30
+_FACT_CHARACTERS: Final = 300
+_MAP_SHARE: Final = 6
+"""Of a model's context, the map of the repository takes one part in so many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLimits:
+    """How far one turn goes."""
+
+    calls: int = 60
+    """Tool calls of a turn."""
+    revisions: int = 4
+    """How often a failed check may change the plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the turn is told of the place of work, and whom it may ask."""
+
+    system: str
+    sandbox: SandboxLevel
+    overview: Callable[[Workspace, TreeId, str, int], str]
+    """A map of the repository: workspace, tree, issue text, tokens."""
+    person: Person
+    clock: Clock
+
+
+class AgentExecutor:
+    """Works as an agent; see the module."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        tools: Callable[[], AbstractContextManager[Toolbox]],
+        around: Surroundings,
+        limits: AgentLimits | None = None,
+    ) -> None:
+        self._suite, self._tools, self._around = suite, tools, around
+        self._limits = limits or AgentLimits()
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """One attempt; leaves in the worktree whatever it did, for the kernel to prove or to roll back."""
+        with self._tools() as toolbox:
+            ports = _Ports(
+                task=task,
+                workspace=workspace,
+                asker=asker,
+                notebook=notebook,
+                toolbox=toolbox,
+                checks=Checks(task, self._suite, workspace),
+                around=self._around,
+                command=self._suite.command,
+            )
+            return _Turn(ports, self._limits).run()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ports:
+    task: TurnInput
+    workspace: Workspace
+    asker: Asker
+    notebook: Notebook
+    toolbox: Toolbox
+    checks: Checks
+    around: Surroundings
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stop:
+    """Why the turn ends before its plan does."""
+
+    reason: str
+    failure: ModelFailure | None = None
+    waits: bool = False
+
+
+class _Turn:
+    """One turn; lives as long as it."""
+
+    def __init__(self, ports: _Ports, limits: AgentLimits) -> None:
+        self._p, self._limits = ports, limits
+        self._said: list[str] = []
+        self._facts: list[str] = []
+        self._taken: list[Taken] = []
+        self._seen: set[tuple[ToolCall, TreeId]] = set()
+        self._effective = 0
+        self._place = self._assess()
+        self._conventions = self._read_conventions()
+        task, asker = ports.task, ports.asker
+        self._map = ports.around.overview(
+            ports.workspace, task.tree, self._issue(), asker.context_tokens // _MAP_SHARE
+        )
+        self._tree = task.tree
+        self._checked = ports.checks.look(task.tree)
+
+    def run(self) -> TurnOutput:
+        """Plan, work, check; again while the triage of a failure says so."""
+        plan = self._plan()
+        if isinstance(plan, _Stop):
+            return self._output(plan)
+        for attempt in range(self._limits.revisions + 1):
+            stop = self._work(plan)
+            if stop is not None:
+                return self._output(stop)
+            self._look()
+            if not self._checked.complaints:
+                return self._output(None)
+            again = self._triage(plan, attempt)
+            if isinstance(again, _Stop):
+                return self._output(again)
+            plan = again
+        return self._output(_Stop(reason="the checks still hold something against the work"))
+
+    # --- before the loop -------------------------------------------------------------------------
+
+    def _assess(self) -> EnvironmentAnswer:
+        p = self._p
+        question = EnvironmentQuestion(
+            system=p.around.system,
+            files=p.workspace.files(p.task.base_tree),
+            test_command=p.command,
+            sandbox=p.around.sandbox,
+            model=p.asker.model,
+            context_tokens=p.asker.context_tokens,
+            parallel=p.asker.parallel,
+        )
+        return ruled(ENVIRONMENT, question, p.notebook, assess)
+
+    def _read_conventions(self) -> str:
+        workspace, tree = self._p.workspace, self._p.task.base_tree
+        for path in _CONVENTIONS:
+            data = workspace.read(tree, path)
+            if data is not None:
+                return f"{path}:\n{cut(data.decode(errors='replace'), _CONVENTION_CHARACTERS)}"
+        return ""
+
+    def _issue(self) -> str:
+        unit = self._p.task.unit
+        said = [unit.issue.text.strip() or unit.issue.title]
+        if unit.failing:
+            said.append(f"These tests fail and must pass: {', '.join(unit.failing)}")
+        said += [f"{f.file}:{f.line} {f.rule} {f.message}" for f in unit.findings]
+        return "\n".join(said)
+
+    def _plan(self) -> PlanIR | _Stop:
+        """The unit's own plan for a small task or a small model, else the model's; a deep one when that is due."""
+        p, unit = self._p, self._p.task.unit
+        size = decide(
+            COMPLEXITY,
+            ComplexityQuestion(
+                repository=cut(self._map, _PLAN_CHARACTERS),
+                issue=self._issue(),
+                files_named=sum(path in unit.issue.text for path in p.workspace.files(p.task.tree)),
+                failing=len(unit.failing),
+            ),
+            p.asker,
+            p.notebook,
+            rule=without_model if self._place.small_model else clear_case,
+        )
+        if isinstance(size, Unanswered):
+            return _Stop(reason=size.reason, failure=size.failure)
+        small_task = size.answer.complexity == Complexity.LOW.value and not p.task.refuted
+        if small_task or self._place.small_model:
+            return self._own_plan()
+        made = decide(
+            DEEP_PLANNING if deep_due(size.answer) else PLANNING,
+            PlanningQuestion(
+                environment=self._place.summary,
+                conventions=self._conventions,
+                repository=cut(self._map, _PLAN_CHARACTERS),
+                issue=self._issue(),
+                tests=cut(self._tests(), _PLAN_CHARACTERS // 2),
+                refuted=p.task.refuted,
+            ),
+            p.asker,
+            p.notebook,
+            check=problem,
+            seed=p.task.seed,
+        )
+        if isinstance(made, Unanswered):
+            return _Stop(reason=made.reason, failure=made.failure)
+        return self._revise(
+            plan_of(made.answer, Complexity(size.answer.complexity)), "planned by the model"
+        )
+
+    def _own_plan(self) -> PlanIR:
+        """One step for the whole change, which must not end as the last attempt did."""
+        unit = self._p.task.unit
+        reached = [
+            a for s in unit.plan.steps if s.intent is StepIntent.MODIFY for a in s.acceptance
+        ]
+        step = PlanStep(
+            step_id="change",
+            description=f"make the change that the issue asks for: {unit.issue.title}",
+            intent=StepIntent.MODIFY,
+            max_iterations=MOST_ITERATIONS,
+            acceptance=(*reached, *(f"not again: {told}" for told in self._p.task.refuted)),
+            rollback="the turn's start tree",
+        )
+        return replace(unit.plan, steps=(step,))
+
+    def _revise(self, plan: PlanIR, reason: str) -> PlanIR:
+        self._p.notebook.record(
+            PlanRevised(
+                unit_id=self._p.task.unit.unit_id,
+                plan=plan,
+                plan_hash=digest_of(plan),
+                reason=reason,
+            )
+        )
+        return plan
+
+    # --- the loop --------------------------------------------------------------------------------
+
+    def _work(self, plan: PlanIR) -> _Stop | None:
+        """All steps that are still to be done, each after those it depends on."""
+        done = frozenset[str]()
+        for step in ordered(plan.steps) or plan.steps:
+            stop = self._step(plan, step, done)
+            if stop is not None:
+                return stop
+            done |= {step.step_id}
+        return None
+
+    def _step(self, plan: PlanIR, step: PlanStep, done: frozenset[str]) -> _Stop | None:
+        for _ in range(step.max_iterations):
+            if len(self._taken) >= self._limits.calls:
+                return _Stop(reason=f"{len(self._taken)} tool calls were not enough")
+            decision = self._ask(plan, step, done)
+            if isinstance(decision, Unanswered):
+                return _Stop(reason=decision.reason, failure=decision.failure)
+            answer = decision.answer
+            self._said.append(f"[{step.step_id}] {answer.thought}")
+            self._learn(answer.learned)
+            if answer.tool == DONE:
+                return None
+            if answer.tool != ASK:
+                self._call(step, answer, decision.usage)
+            elif not self._person(answer.expected_outcome, approval=False).text:
+                return _Stop(
+                    reason=f"a person has to decide: {answer.expected_outcome}", waits=True
+                )
+        return None
+
+    def _ask(
+        self, plan: PlanIR, step: PlanStep, done: frozenset[str]
+    ) -> Decision[ToolCallAnswer] | Unanswered:
+        p = self._p
+        specs = offered(p.toolbox.specs, small=self._place.small_model)
+        names = frozenset(spec.name for spec in specs)
+        scene = Scene(
+            environment=self._place.summary,
+            conventions=self._conventions,
+            repository=self._map,
+            issue=self._issue(),
+            plan=plan,
+            done=done,
+            facts=tuple(self._facts),
+            tests=self._tests(),
+            step=step,
+            taken=tuple(self._taken),
+            specs=specs,
+        )
+        return decide(
+            replace(TOOL_CALL, answer_tokens=answer_tokens(p.asker)),
+            question_for(scene, p.asker),
+            p.asker,
+            p.notebook,
+            check=lambda answer: complaint(names, answer),
+            seed=p.task.seed,
+        )
+
+    def _call(self, step: PlanStep, answer: ToolCallAnswer, usage: Usage) -> None:
+        """Run one call; look at the tests when it changed something; label it."""
+        p, clock = self._p, self._p.around.clock
+        call = ToolCall(tool=answer.tool, parameters=canonical(answer.params).decode())
+        params = p.notebook.put(call.parameters.encode())
+        called = p.notebook.record(
+            ToolCalled(tool=call.tool, params=params, shown=call.parameters[:_SHOWN])
+        )
+        repeated = (call, self._tree) in self._seen
+        self._seen.add((call, self._tree))
+        before, began = self._checked.failing, clock.monotonic()
+        outcome = p.toolbox.call(call, p.workspace)
+        wall_s = clock.monotonic() - began
+        if outcome.changed:
+            self._look()
+        self._effective += outcome.ok
+        self._taken.append(Taken(call=call, outcome=outcome))
+        spec = next(s for s in p.toolbox.specs if s.name == call.tool)
+        result = ruled(
+            TOOL_RESULT,
+            ToolResultQuestion(
+                step_id=step.step_id,
+                tool=call.tool,
+                effect=spec.effect,
+                outcome=outcome,
+                was_repeated=repeated,
+                failing_before=before,
+                failing_after=self._checked.failing,
+            ),
+            p.notebook,
+            value,
+        )
+        tokens = usage.prompt_tokens - usage.cached_tokens + usage.completion_tokens
+        p.notebook.record(
+            ToolFinished(
+                tool=call.tool,
+                params=params,
+                step_id=step.step_id,
+                outcome=p.notebook.put(encode(outcome)),
+                ok=outcome.ok,
+                step_utility=result.step_utility,
+                verification_delta=result.verification_delta,
+                was_repeated=repeated,
+                score=round(step_score(result, was_repeated=repeated, cost_tokens=tokens), 4),
+                cost_tokens=tokens,
+                label_source="rule",
+                policy_bundle=TOOL_CALL.bundle,
+                wall_s=round(wall_s, 3),
+            ),
+            cause=called,
+        )
+
+    def _person(self, question: str, *, approval: bool) -> Answer:
+        """Ask the person for approval, or for words; both are recorded, and words are known from then on."""
+        p = self._p
+        why = "the executor cannot go on without a person's word"
+        p.notebook.record(QuestionAsked(question=question, why=why))
+        answer = p.around.person.ask(question, why, approval=approval)
+        p.notebook.record(
+            QuestionAnswered(approved=answer.approved, text=answer.text, who=answer.who)
+        )
+        if answer.text:
+            self._facts.append(f"{answer.who} said to {question!r}: {answer.text}")
+        return answer
+
+    def _learn(self, learned: list[str]) -> None:
+        """Keep what the model wants to remember; only it reads that again, so it is no fact of the run."""
+        fresh = [cut(fact, _FACT_CHARACTERS) for fact in learned if fact.strip()]
+        self._facts = [*self._facts, *(f for f in fresh if f not in self._facts)][-_MOST_FACTS:]
+
+    # --- checks ----------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        self._tree = self._p.workspace.snapshot()
+        self._checked = self._p.checks.look(self._tree)
+
+    def _tests(self) -> str:
+        return self._p.checks.told(self._checked)
+
+    def _triage(self, plan: PlanIR, attempt: int) -> PlanIR | _Stop:
+        """What the failed checks mean: a changed plan, more room for the checks, or the end of the turn."""
+        report = self._checked.report
+        facts = TriageQuestion(
+            complaints=self._checked.complaints,
+            output=report.output,
+            exit_code=report.exit_code,
+            timed_out=report.state is ReportState.TIMEOUT,
+            attempt=attempt,
+            most_attempts=self._limits.revisions,
+            product=self._p.workspace.files(self._tree),
+        )
+        found = ruled(TRIAGE, facts, self._p.notebook, diagnose)
+        if found.action == "Abort":
+            return _Stop(
+                reason=f"given up after {attempt} changes of the plan: {found.explanation}"
+            )
+        if found.action == "Escalate":
+            question = f"{found.category}: {found.explanation}. May the work go on?"
+            if self._person(question, approval=True).approved:
+                return self._revise(plan, f"{found.category}: a person lets it go on")
+            return _Stop(reason=f"{found.category}: {found.explanation}", waits=True)
+        if found.action == "FixAndRetry":
+            return self._revise(mended(plan, facts), f"{found.category}: {found.explanation}")
+        roomier = replace(plan, steps=(), room=plan.room + 1)
+        self._p.checks.give(roomier.room)
+        return self._revise(roomier, f"{found.category}: {found.action}")
+
+    # --- what is said ----------------------------------------------------------------------------
+
+    def _output(self, stop: _Stop | None) -> TurnOutput:
+        if stop is not None:
+            self._said.append(stop.reason)
+        claim: Literal["none", "done", "wait"] = "done" if stop is None else "none"
+        return TurnOutput(
+            transcript="\n".join(self._said),
+            claim="wait" if stop is not None and stop.waits else claim,
+            effective_actions=self._effective,
+            failure=stop.failure if stop is not None else None,
+        )

@@ -1,0 +1,165 @@
+"""A tool call's question within a token budget: rebuilt for each call from plan, facts, tests and what the step did."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from surefoot.decisions.tool_call import TOOL_CALL, ToolCallQuestion, shown_tool
+from surefoot.kernel.ports import Asker
+from surefoot.values import Message, PlanIR, PlanStep, ToolCall, ToolOutcome, ToolSpec
+
+FEW_ACTIONS: Final = 3
+"""Tools beside `done` and `ask` that a small model is offered."""
+_CHARACTERS_A_TOKEN: Final = 3
+_HEAD_TOKENS: Final = 700
+"""Of the system message, at most."""
+_SMALL_ANSWER: Final = 700
+_SHARES: Final = {"repository": 0.2, "issue": 0.2, "tests": 0.2, "conventions": 0.05}
+_LAST_WHOLE: Final = 3
+"""Outputs of this many last calls stand in the prompt whole; of older ones the first line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """One call of the turn, and what came of it."""
+
+    call: ToolCall
+    outcome: ToolOutcome
+
+    def line(self, number: int) -> str:
+        """In one line."""
+        words = (self.outcome.output or self.outcome.error).strip().splitlines()
+        return f"{number}. {self._head()}: {words[0][:160] if words else 'no output'}"
+
+    def whole(self, number: int, most: int) -> str:
+        """With the whole output, cut to `most` characters."""
+        text = (
+            self.outcome.output
+            if self.outcome.ok
+            else f"{self.outcome.error}\n{self.outcome.output}"
+        )
+        code = (
+            f" (exit code {self.outcome.exit_code})" if self.outcome.exit_code is not None else ""
+        )
+        return f"{number}. {self._head()}{code}\n{cut(text.rstrip(), most)}"
+
+    def _head(self) -> str:
+        ok = "" if self.outcome.ok else " FAILED"
+        return f"{self.call.tool} {self.call.parameters[:300]}{ok}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Everything that a prompt can be made of."""
+
+    environment: str
+    conventions: str
+    repository: str
+    issue: str
+    plan: PlanIR
+    done: frozenset[str]
+    """Ids of the steps that ended."""
+    facts: tuple[str, ...]
+    tests: str
+    step: PlanStep
+    taken: tuple[Taken, ...]
+    specs: tuple[ToolSpec, ...]
+
+
+def question_for(scene: Scene, asker: Asker) -> ToolCallQuestion:
+    """The question, with the longest parts cut until it fits the model."""
+    budget = prompt_tokens(asker)
+    characters = budget * _CHARACTERS_A_TOKEN
+    while True:
+        question = _question(scene, characters)
+        text = "\n".join(str(getattr(question, name)) for name in question.__slots__)
+        if (
+            asker.count_tokens((Message(role="user", content=text),)) <= budget
+            or characters < budget // 4
+        ):
+            return question
+        characters = characters * 3 // 4
+
+
+def prompt_tokens(asker: Asker) -> int:
+    """What a question may take of the model's context, the head and the answer left out."""
+    return asker.context_tokens - answer_tokens(asker) - _HEAD_TOKENS
+
+
+def answer_tokens(asker: Asker) -> int:
+    """Room for the answer: a quarter of a small context, else what the signature says."""
+    return min(TOOL_CALL.answer_tokens, max(_SMALL_ANSWER, asker.context_tokens // 5))
+
+
+def offered(specs: Sequence[ToolSpec], *, small: bool) -> tuple[ToolSpec, ...]:
+    """The tools that a model is shown: all, or the first few for a small one."""
+    return tuple(specs[:FEW_ACTIONS] if small else specs)
+
+
+def cut(text: str, most: int) -> str:
+    """Head and tail of a longer text, with the gap marked."""
+    if len(text) <= most:
+        return text
+    half = max(20, most // 2)
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+def _question(scene: Scene, characters: int) -> ToolCallQuestion:
+    def share(name: str) -> int:
+        return int(_SHARES[name] * characters)
+
+    question = ToolCallQuestion(
+        tools=tuple(_tool(spec) for spec in scene.specs),
+        environment=scene.environment,
+        conventions=cut(scene.conventions, share("conventions")),
+        repository=cut(scene.repository, share("repository")),
+        issue=cut(scene.issue, share("issue")),
+        plan=_plan(scene),
+        facts=scene.facts,
+        tests=cut(scene.tests, share("tests")),
+        history="",
+        step=_step(scene.step),
+    )
+    fixed = sum(len(str(getattr(question, name))) for name in question.__slots__)
+    return replace(question, history=_history(scene.taken, max(400, characters - fixed)))
+
+
+def _tool(spec: ToolSpec) -> str:
+    schema: Any = json.loads(spec.schema)
+    required = set(schema.get("required", ()))
+    names = {
+        f"{name}{'' if name in required else '?'}": kind
+        for name, kind in schema["properties"].items()
+    }
+    return shown_tool(spec.name, spec.purpose, names, spec.example)
+
+
+def _plan(scene: Scene) -> str:
+    lines = [scene.plan.analysis]
+    for step in scene.plan.steps:
+        mark = "x" if step.step_id in scene.done else ">" if step == scene.step else " "
+        lines.append(f"[{mark}] {step.step_id} ({step.intent}): {step.description}")
+    return "\n".join(lines)
+
+
+def _step(step: PlanStep) -> str:
+    files = f"\nFiles: {', '.join(step.target_files)}" if step.target_files else ""
+    reached = "".join(f"\nReached when: {told}" for told in step.acceptance)
+    return f"{step.step_id} ({step.intent}): {step.description}{files}{reached}"
+
+
+def _history(taken: Sequence[Taken], most: int) -> str:
+    """The last calls whole as far as there is room, older ones in a line each."""
+    if not taken:
+        return "nothing yet"
+    parts, left = list[str](), most
+    for number in range(len(taken), 0, -1):
+        one = taken[number - 1]
+        recent = number > len(taken) - _LAST_WHOLE
+        text = one.whole(number, max(300, left * 2 // 3)) if recent else one.line(number)
+        left -= len(text)
+        if left < 0 and parts:
+            break
+        parts.append(text)
+    return "\n".join(reversed(parts))

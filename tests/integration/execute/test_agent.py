@@ -1,0 +1,294 @@
+"""`solve` step by step, on a model that answers from a file: it reads, edits, is told by the tests, and is done."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.conftest import Surefoot
+from tests.integration.steps import call, done, script
+
+FILES = {
+    "till/__init__.py": '"""A till."""\n',
+    "till/money.py": '''"""Amounts."""
+
+
+def show(cents):
+    """An amount as text."""
+    return f"{cents / 100:.2f}"
+''',
+    "till/receipt.py": '''"""Receipts."""
+
+from till.money import show
+
+
+def line(name, cents):
+    """One line of a receipt."""
+    return f"{name}: {show(cents)}"
+''',
+    "till/app.py": '''"""The till itself."""
+
+from till.receipt import line
+
+
+def receipt(items):
+    """All lines of a receipt."""
+    return [line(name, cents) for name, cents in items]
+''',
+    "tests/test_till.py": """from till.app import receipt
+
+
+def test_receipt():
+    assert receipt([("tea", 250)]) == ["tea: 2.50"]
+""",
+}
+FEATURE = """# Add a currency to receipts
+
+`receipt(items, currency="EUR")` shows each amount as `2.50 EUR`; without a currency nothing changes.
+"""
+NEW_TEST = """from till.app import receipt
+
+
+def test_currency():
+    assert receipt([("tea", 250)], currency="EUR") == ["tea: 2.50 EUR"]
+"""
+EDITS = [
+    call("ripgrep", pattern="show"),
+    call("file_read", path="till/money.py"),
+    call(
+        "file_edit",
+        path="till/money.py",
+        unit="show",
+        text='def show(cents, currency=""):\n    """An amount as text, with its currency if there is one."""\n    return f"{cents / 100:.2f} {currency}".rstrip()\n',
+    ),
+    call(
+        "file_edit",
+        path="till/receipt.py",
+        search="def line(name, cents):",
+        replace='def line(name, cents, currency=""):',
+    ),
+    call(
+        "file_edit", path="till/receipt.py", search="show(cents)", replace="show(cents, currency)"
+    ),
+    call(
+        "file_edit",
+        path="till/app.py",
+        unit="receipt",
+        text='def receipt(items, currency=""):\n    """All lines of a receipt."""\n    return [line(name, cents, currency) for name, cents in items]\n',
+    ),
+    call("file_edit", path="tests/test_currency.py", create=NEW_TEST),
+    done(),
+]
+
+
+def repository(folder: Path, files: Mapping[str, str]) -> Path:
+    """These files, committed."""
+    root = folder / "till"
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    for command in (
+        ["git", "init", "-q", "-b", "main"],
+        ["git", "add", "-A"],
+        ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "till"],
+    ):
+        subprocess.run(command, cwd=root, check=True)
+    return root
+
+
+@pytest.fixture
+def till(tmp_path: Path) -> Path:
+    return repository(tmp_path, FILES)
+
+
+def solve(
+    surefoot: Surefoot, root: Path, issue: str, answers: Sequence[str], *options: str
+) -> dict[str, object]:
+    """Run it on these answers; the last line of standard output."""
+    return solve_by(surefoot, root, issue, script(answers), *options)
+
+
+def solve_by(
+    surefoot: Surefoot, root: Path, issue: str, rules: Mapping[str, object], *options: str
+) -> dict[str, object]:
+    """The same on whole rules."""
+    file = root.parent / "rules.json"
+    file.write_text(json.dumps(rules))
+    ran = surefoot("solve", issue, "--model", f"scripted:{file}", "--json", *options, cwd=root)
+    assert ran.stdout, ran.stderr
+    result: dict[str, object] = json.loads(ran.stdout.splitlines()[-1])
+    return result
+
+
+def test_a_feature_over_three_files_with_a_new_test(surefoot: Surefoot, till: Path) -> None:
+    """The work is complete because the new test fails on the base and passes now, and nothing that passed broke."""
+    run = solve(surefoot, till, FEATURE, EDITS)
+    assert run["status"] == "complete", run["reason"]
+    assert run["files"] == [
+        "tests/test_currency.py",
+        "till/app.py",
+        "till/money.py",
+        "till/receipt.py",
+    ]
+
+
+BUG = {
+    **FILES,
+    "till/money.py": '''"""Amounts."""
+
+
+def show(cents):
+    """An amount as text."""
+    return f"{cents / 100:.1f}"
+''',
+}
+BUG_EDITS = [
+    call("file_read", path="till/app.py", learned=["receipt calls line in till/receipt.py"]),
+    call("file_read", path="till/receipt.py"),
+    call("file_read", path="till/money.py"),
+    call("file_edit", path="till/money.py", search=":.1f", replace=":.2f"),
+    done(),
+]
+
+
+def events(surefoot: Surefoot, root: Path, run_id: object) -> list[dict[str, Any]]:
+    """The run's ledger, oldest first."""
+    ran = surefoot("events", str(run_id), "--json", cwd=root)
+    return [json.loads(line)["event"] for line in ran.stdout.splitlines()]
+
+
+def test_a_bug_two_calls_away(surefoot: Surefoot, tmp_path: Path) -> None:
+    """The ledger holds, for each step, the decision, the call, and a label that says what the call was worth."""
+    root = repository(tmp_path, BUG)
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    payloads = events(surefoot, root, run["run_id"])
+    labels = [p for p in payloads if p["kind"] == "tool.labelled"]
+    assert [p["tool"] for p in labels] == ["file_read", "file_read", "file_read", "file_edit"]
+    assert [p["step_utility"] for p in labels] == [0.5, 0.5, 0.5, 1.0]
+    assert [p["verification_delta"] for p in labels] == [0, 0, 0, 1]
+    decided = [p for p in payloads if p["kind"] == "decision.made"]
+    assert [p["decided_by"] for p in decided if p["decision"] == "tool_call"] == ["model"] * 5
+    assert {p["decision"] for p in decided} >= {
+        "environment_assessment",
+        "task_complexity",
+        "tool_result",
+    }
+    told = surefoot("explain", str(run["run_id"]), cwd=root).stdout
+    assert "file_edit worked, worth +1, failing tests -1" in told
+
+
+def test_a_mistake_is_told_and_mended(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A call that does not fit, an edit that misses, a repeated look, and an edit that breaks tests: each is told, none ends it."""
+    root = repository(tmp_path, BUG)
+    answers = [
+        call("file_edit", path="till/money.py", search="no such text", replace="x"),
+        call("file_read", pathh="till/money.py"),
+        call("file_read", path="till/money.py"),
+        call("file_read", path="till/money.py"),
+        call("file_edit", path="till/money.py", search="cents / 100:.1f", replace="cents:.1f"),
+        call("file_edit", path="till/money.py", search="cents:.1f", replace="cents / 100:.2f"),
+        done(),
+    ]
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    labels = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "tool.labelled"]
+    assert [p["ok"] for p in labels] == [False, False, True, True, True, True]
+    assert [p["was_repeated"] for p in labels] == [False, False, False, True, False, False]
+    assert labels[3]["step_utility"] == -0.5
+
+
+def test_done_is_not_believed(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A model that only says so never completes: its plan is changed until the turn gives up, and nothing is kept."""
+    root = repository(tmp_path, BUG)
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", [done()], "--strategy", "agent")
+    assert run["status"] in ("blocked", "paused")
+    assert run["commit"] is None
+    plans = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "plan.revised"]
+    assert len({p["plan_hash"] for p in plans}) >= 4
+    assert all("must pass and do not" in p["reason"] for p in plans)
+
+
+def test_existing_tests_are_not_the_models_to_change(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A model that makes the test agree with the bug is stopped, whatever the test then says."""
+    root = repository(tmp_path, BUG)
+    answers = [
+        call("file_edit", path="tests/test_till.py", search="2.50", replace="2.5"),
+        done(),
+    ]
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, "--strategy", "agent")
+    assert run["status"] != "complete"
+    assert run["commit"] is None
+
+
+def test_a_test_that_shows_nothing_is_no_proof(surefoot: Surefoot, till: Path) -> None:
+    """A new test that passes without the change is held against the work before the turn ends."""
+    idle = "def test_nothing():\n    assert 1 + 1 == 2\n"
+    answers = [call("file_edit", path="tests/test_idle.py", create=idle), done()]
+    run = solve(surefoot, till, FEATURE, answers)
+    assert run["status"] != "complete"
+    plans = events(surefoot, till, run["run_id"])
+    assert any(
+        "pass without the change" in p["reason"] for p in plans if p["kind"] == "plan.revised"
+    )
+
+
+def test_a_question_for_a_person_waits(surefoot: Surefoot, till: Path) -> None:
+    """Where nobody can answer, the turn says what it waits for and leaves the tree as it was."""
+    ask = json.loads(call("ask")) | {"expected_outcome": "Which currency is the default?"}
+    run = solve(surefoot, till, FEATURE, [json.dumps(ask)])
+    assert run["status"] != "complete"
+    kinds = events(surefoot, till, run["run_id"])
+    asked = [p["question"] for p in kinds if p["kind"] == "question.asked"]
+    assert asked[0] == "Which currency is the default?"
+
+
+PLAN = {
+    "analysis": "amounts are shown in money.py",
+    "steps": [
+        {
+            "id": "test",
+            "description": "a new test",
+            "intent": "modify",
+            "target_files": ["tests/test_currency.py"],
+            "depends_on": ["code"],
+            "max_iterations": 3,
+            "acceptance": ["it fails on the base"],
+        },
+        {
+            "id": "code",
+            "description": "the change",
+            "intent": "modify",
+            "target_files": ["till/money.py"],
+            "depends_on": [],
+            "max_iterations": 9,
+            "acceptance": ["it works"],
+        },
+    ],
+    "verification": ["tests/test_currency.py"],
+    "risk_factors": [],
+    "confidence": 0.9,
+}
+
+
+def test_a_large_task_gets_a_plan_whose_order_holds(surefoot: Surefoot, till: Path) -> None:
+    """The model judges the size, plans, and the step that another depends on is worked on first."""
+    size = {"reasoning": "two modules", "complexity": "medium", "confidence": 0.8}
+    before = [
+        {"purpose": "task_complexity", "reply": json.dumps(size)},
+        {"purpose": "planning_model", "reply": json.dumps(PLAN)},
+    ]
+    long = FEATURE + "\nThe amount stays where it is. " * 10
+    in_test = r"(?s)\[>\] test \(modify\).*^"
+    later: list[dict[str, object]] = [
+        {"purpose": "tool_call", "pattern": rf"{in_test}7\. file_edit", "reply": done()},
+        {"purpose": "tool_call", "pattern": rf"{in_test}6\. file_edit", "reply": EDITS[6]},
+    ]
+    run = solve_by(surefoot, till, long, script([*EDITS[:6], done()], [*before, *later]))
+    assert run["status"] == "complete", run["reason"]
+    labels = [
+        e["step_id"] for e in events(surefoot, till, run["run_id"]) if e["kind"] == "tool.labelled"
+    ]
+    assert labels == ["code"] * 6 + ["test"]

@@ -1,0 +1,192 @@
+"""PARTIAL on a must blocks, PASS over a failing build is overruled, and nothing broken, missing or empty ever passes."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from tests.unit.reports import GREEN
+from tests.unit.test_model_review import PATCH, seen
+
+from surefoot.decisions.verification import (
+    RequirementAnswer,
+    RunFacts,
+    SolutionQuestion,
+    build_status,
+    requirements_of,
+    test_status,
+    unfounded,
+    verify,
+)
+from surefoot.events import Decided
+from surefoot.gates.requirements import RequirementReviewer
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.ports import ReviewInput
+from surefoot.kernel.run import is_consistent
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.testing.model import Rule, ScriptedModel
+from surefoot.values import Ceilings, Issue, ReportState, Review, TestOutcome, TestResult
+
+ADDED = "        return 14"
+
+
+def said(status: str, quote: str = ADDED, missing: str = "") -> str:
+    """What a judge says of a requirement."""
+    return json.dumps(
+        {"explanation": "because", "quote": quote, "missing": missing, "status": status}
+    )
+
+
+class Desk:
+    """A reviewer with its judge."""
+
+    def __init__(self, rules: Sequence[Rule] | Sequence[str], context_tokens: int = 32_768) -> None:
+        self.ledger = MemoryLedger()
+        journal = Journal(self.ledger, FakeClock())
+        self.model = ScriptedModel(rules, context_tokens=context_tokens)
+        ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
+        asker = MeteredModel(self.model, journal, ceilings, FakeClock())
+        self.reviewer = RequirementReviewer(asker, journal)
+
+    def review(self, shown: ReviewInput | None = None) -> Review:
+        """Its word; always one of the three consistent pairs."""
+        word = self.reviewer.review(shown or seen())
+        assert is_consistent(word)
+        return word
+
+
+LIST = Issue(source="text", text="`double` is wrong\n\n- doubles numbers\n- should log nothing\n")
+
+
+def test_every_requirement_met_is_no_objection() -> None:
+    """Each item of the issue is asked about, and each answer is on record."""
+    desk = Desk([said("SATISFIED")])
+    assert desk.review(replace(seen(), issue=LIST)).action == "PROCEED"
+    assert len(desk.model.asked) == 2
+    decided = [r.event.decision for r in desk.ledger.events() if isinstance(r.event, Decided)]
+    assert decided == [
+        "build_status",
+        "test_status",
+        "requirement_checker",
+        "requirement_checker",
+        "solution_verifier",
+    ]
+
+
+@pytest.mark.parametrize("status", ["PARTIAL", "NOT_ADDRESSED"])
+def test_a_must_that_is_not_met_blocks(status: str) -> None:
+    """An item without should, could or may is a must; one with them is not."""
+    must = Desk(
+        [
+            Rule(pattern="judge\ndoubles", replies=(said(status, missing="half"),)),
+            Rule(replies=(said("SATISFIED"),)),
+        ]
+    )
+    word = must.review(replace(seen(), issue=LIST))
+    assert (word.verdict, word.action) == ("FAIL", "BLOCK")
+    assert word.reason == f"{status}: doubles numbers"
+    assert word.findings[0].rule == "requirement-unmet"
+    wish = Desk(
+        [
+            Rule(pattern="judge\nshould", replies=(said(status, missing="half"),)),
+            Rule(replies=(said("SATISFIED"),)),
+        ]
+    )
+    assert wish.review(replace(seen(), issue=LIST)).action == "PROCEED"
+
+
+@pytest.mark.parametrize("state", [s for s in ReportState if s is not ReportState.COMPLETE])
+def test_a_judges_pass_weighs_nothing_against_a_run_that_is_no_pass(state: ReportState) -> None:
+    """Missing tool, nothing collected, unparsable, broken: the veto stands, and the judge is not even asked."""
+    desk = Desk([said("SATISFIED")])
+    word = desk.review(replace(seen(), tests=replace(GREEN, state=state)))
+    assert word.action == "BLOCK"
+    assert not desk.model.asked
+
+
+def test_no_test_at_all_is_no_pass() -> None:
+    """A complete run of nothing blocks as well."""
+    assert (
+        Desk([said("SATISFIED")]).review(replace(seen(), tests=replace(GREEN, results=()))).action
+        == "BLOCK"
+    )
+
+
+def test_only_what_failed_before_may_fail() -> None:
+    """A test that failed on the base and is none of the issue's business does not stop the work; a new failure does."""
+    red = TestResult(test_id="old", outcome=TestOutcome.FAILED)
+    report = replace(GREEN, results=(*GREEN.results, red))
+    known = replace(seen(), tests=report, failing_before=frozenset({"old"}))
+    assert Desk([said("SATISFIED")]).review(known).action == "PROCEED"
+    assert Desk([said("SATISFIED")]).review(replace(seen(), tests=report)).action == "BLOCK"
+
+
+def test_a_proof_that_does_not_hold_blocks() -> None:
+    """Whatever the tests of this tree say."""
+    proof = replace(seen().evidence[0], passed=False)
+    assert Desk([said("SATISFIED")]).review(replace(seen(), evidence=(proof,))).action == "BLOCK"
+
+
+def test_a_small_judge_is_not_asked() -> None:
+    """What nobody judged neither blocks nor counts as approval: the facts alone decide."""
+    desk = Desk([said("NOT_ADDRESSED")], context_tokens=4096)
+    word = desk.review()
+    assert (word.action, word.decided_by) == ("PROCEED", "rule")
+    assert not desk.model.asked
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (RequirementAnswer(explanation="", quote=ADDED, missing="", status="SATISFIED"), ""),
+        (
+            RequirementAnswer(explanation="", quote=ADDED, missing="x", status="SATISFIED"),
+            "missing",
+        ),
+        (RequirementAnswer(explanation="", quote="no", missing="", status="SATISFIED"), "quote"),
+        (RequirementAnswer(explanation="", quote="", missing="x", status="PARTIAL"), ""),
+    ],
+)
+def test_satisfied_has_to_point_at_a_line(answer: RequirementAnswer, told: str) -> None:
+    """A word that points at nothing in the change is sent back."""
+    complaint = unfounded(answer, PATCH)
+    assert told in complaint
+    assert bool(complaint) == bool(told)
+
+
+def test_requirements_are_the_issues_list_items() -> None:
+    """Bullets, numbers and check boxes; the whole issue where there is none; eight at most."""
+    text = "Title\n- one thing\n* [ ] another thing\n3. third thing, optional\nprose\n"
+    assert [(r.text, r.must) for r in requirements_of(text)] == [
+        ("one thing", True),
+        ("another thing", True),
+        ("third thing, optional", False),
+    ]
+    assert [r.must for r in requirements_of("could you mend it?")] == [True]
+    assert len(requirements_of("- item\n" * 20)) == 8
+
+
+def test_the_last_word_weighs_facts_first() -> None:
+    """In this order: build, tests, proofs, musts."""
+    good = SolutionQuestion(build="Success", tests="Pass", unproved=(), requirements=())
+    assert verify(good).verdict == "PASS"
+    met = (("a", True, "SATISFIED"), ("b", False, "PARTIAL"), ("c", True, "UNKNOWN"))
+    assert verify(replace(good, requirements=met)).verdict == "PASS"
+    assert verify(replace(good, requirements=(("a", True, "PARTIAL"),))).verdict == "RETRY"
+    for broken in (
+        replace(good, build="Error"),
+        replace(good, tests="Skip"),
+        replace(good, unproved=("x",)),
+    ):
+        assert verify(replace(broken, requirements=met)).verdict == "FAIL"
+
+
+@pytest.mark.parametrize("state", list(ReportState))
+def test_the_classifiers_pass_only_a_complete_run(state: ReportState) -> None:
+    """For every state a run can have."""
+    facts = RunFacts(state=state, passed=3, failing=())
+    passes = test_status(facts).status == "Pass" and build_status(facts).status == "Success"
+    assert passes == (state is ReportState.COMPLETE)
+    assert test_status(replace(facts, failing=("t",))).status != "Pass"
