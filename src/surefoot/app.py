@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from surefoot import __version__
-from surefoot.codec import decode, encode
+from surefoot.codec import canonical, decode, encode
 from surefoot.decisions.planning import RulePlanner, Ways
 from surefoot.errors import LockedError, SandboxError, UsageError
 from surefoot.events import (
@@ -71,6 +71,7 @@ from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides
 from surefoot.project import Project
+from surefoot.records import receipt, replay_lines
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
 from surefoot.sandbox import open_processes, quick_conformance
 from surefoot.settings import Settings
@@ -576,6 +577,7 @@ def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     result = outcome(project, run_id)
     folder = project.runs / run_id
     (folder / "report.md").write_text(result.report)
+    _write_records(project, run_id, folder)
     head = journal.state.head_tree
     if head is not None and head in journal.state.audits:
         audited = journal.state.audits[head].audit
@@ -586,6 +588,14 @@ def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     unfinished.write_bytes(encode(result.summary) + b"\n")
     unfinished.replace(folder / _SUMMARY)
     return result
+
+
+def _write_records(project: Project, run_id: RunId, folder: Path) -> None:
+    """The receipt, and the run as lines for a viewer."""
+    events = tuple(read_events(project.ledger_file(run_id)))
+    (folder / "RECEIPT.json").write_bytes(canonical(receipt(events)) + b"\n")
+    lines = b"".join(canonical(line) + b"\n" for line in replay_lines(events))
+    (folder / "REPLAY.jsonl").write_bytes(lines)
 
 
 def _history(project: Project, run_id: RunId) -> tuple[TurnClosed, ...]:

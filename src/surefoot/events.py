@@ -139,8 +139,8 @@ class PlanRevised:
     kind: Literal["plan.revised"] = "plan.revised"
     unit_id: UnitId
     plan: PlanIR
-    plan_hash: Digest
-    """Of the plan's canonical JSON; a change of what a check is given changes it, too."""
+    plan_hash: str
+    """SHA-256 of the plan's canonical JSON; a change of what a check is given changes it, too."""
     reason: str
 
 
@@ -268,6 +268,8 @@ class Decided:
     decided_by: Literal["rule", "model"]
     policy_bundle: str
     usage: Usage = Usage()
+    by_rule: Digest | None = None
+    """Blob: what the rule would have answered where a model decided, and there is such a rule (SPEC E7)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -481,6 +483,8 @@ class ToolFinished:
     outcome: Digest
     """Blob: the `ToolOutcome`, canonical JSON."""
     ok: bool
+    params_valid: bool = True
+    """The parameters fitted the tool's schema, so that it ran."""
     step_utility: float
     """-1 to +1."""
     verification_delta: int | None

@@ -151,8 +151,10 @@ def _digests(events: Sequence[Recorded]) -> Iterator[Digest]:
     """Blobs that events name: every field that is typed `Digest`."""
     for recorded in events:
         for item in fields(recorded.event):
-            if item.type is Digest:
-                yield getattr(recorded.event, item.name)
+            if item.type in (Digest, Digest | None):
+                found = getattr(recorded.event, item.name)
+                if found is not None:
+                    yield found
 
 
 def _blobs(project: Project, digests: Sequence[Digest]) -> str | None:

@@ -629,6 +629,8 @@ class ToolOutcome:
     """Of the command behind it, where there is one."""
     changed: tuple[str, ...] = ()
     """Paths that it wrote or deleted, sorted; a command's are found by looking at the worktree afterwards."""
+    fits: bool = True
+    """The call named a tool and its parameters fitted the schema; only then anything ran."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

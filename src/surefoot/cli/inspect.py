@@ -15,6 +15,9 @@ from surefoot.cli.common import (
     print_json,
 )
 
+_SHOWN = 200
+"""Characters of an answer that a line shows."""
+
 
 @command
 def show(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
@@ -38,6 +41,55 @@ def explain(run: RunArgument = None, repo: RepoOption = Path()) -> None:
 
     for line in tell(tuple(read_events(project.ledger_file(project.find_run(run))))):
         typer.echo(line)
+
+
+@command
+def decisions(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
+    """List a run's decisions: who decided, by which policy, at what cost, and what the rule would have said."""
+    project = open_here(repo)
+    from surefoot.ledger import read_events
+    from surefoot.ledger.blobs import BlobStore
+    from surefoot.records import decisions_of, utilities
+
+    events = tuple(read_events(project.ledger_file(project.find_run(run))))
+    lines = tuple(decisions_of(events, BlobStore(project.blobs).get))
+    if json:
+        from surefoot.codec import plain
+
+        print_json({"decisions": plain(lines), "step_utility": utilities(events)})
+        return
+    for line in lines:
+        spent = line.usage.prompt_tokens + line.usage.completion_tokens
+        cost = f", {spent} tokens" if spent else ""
+        typer.echo(
+            f"{line.event_id.rpartition(':')[2]:>5} {line.turn or '-':<12} {line.decision} by {line.decided_by} "
+            f"({line.policy_bundle}{cost}): {line.output[:_SHOWN]}"
+        )
+        if line.by_rule is not None and line.by_rule != line.output:
+            typer.echo(f"{'':>19}the rule would have said: {line.by_rule[:_SHOWN]}")
+    told = ", ".join(f"{utility} {count}" for utility, count in utilities(events).items())
+    typer.echo(f"step utility of tool calls: {told}")
+
+
+@command
+def export(
+    labelled: Annotated[
+        Path, typer.Option("--labelled", help="Write the labelled calls here, a JSON line each.")
+    ],
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+) -> None:
+    """Write what a run's tool calls were worth, with their inputs and outputs, as rows to learn from."""
+    project = open_here(repo)
+    from surefoot.codec import canonical
+    from surefoot.ledger import read_events
+    from surefoot.ledger.blobs import BlobStore
+    from surefoot.records import labelled as rows_of
+
+    events = tuple(read_events(project.ledger_file(project.find_run(run))))
+    rows = [canonical(row) + b"\n" for row in rows_of(events, BlobStore(project.blobs).get)]
+    labelled.write_bytes(b"".join(rows))
+    typer.echo(f"{len(rows)} labelled calls in {labelled}")
 
 
 @command

@@ -99,6 +99,7 @@ def decide(
     notebook: Notebook,
     *,
     rule: Callable[[Q], A | None] | None = None,
+    otherwise: Callable[[Q], A] | None = None,
     check: Callable[[A], str] | None = None,
     seed: int = 0,
 ) -> Decision[A] | Unanswered:
@@ -110,6 +111,7 @@ def decide(
         asker: Who is asked when the rule has no answer.
         notebook: Where the decision is recorded.
         rule: Answers when the facts suffice; None where they do not.
+        otherwise: The rule that would decide if there were no model; its answer is recorded beside the model's.
         check: What is wrong with a model's answer, in words that the model is told; empty when nothing is.
         seed: Of the model call; the second try has the next one.
     """
@@ -131,7 +133,8 @@ def decide(
         complaint = check(answer) if check is not None else ""
         if not complaint:
             decision = Decision(answer=answer, decided_by="model", usage=spent)
-            return _recorded(signature, question, decision, notebook)
+            instead = None if otherwise is None else otherwise(question)
+            return _recorded(signature, question, decision, notebook, instead)
     return Unanswered(reason=f"the answer to {signature.name} cannot be used: {complaint}")
 
 
@@ -160,7 +163,11 @@ def told(error: ValueError) -> str:
 
 
 def _recorded(
-    signature: Signature[Q, A], question: Q, decision: Decision[A], notebook: Notebook
+    signature: Signature[Q, A],
+    question: Q,
+    decision: Decision[A],
+    notebook: Notebook,
+    instead: A | None = None,
 ) -> Decision[A]:
     notebook.record(
         Decided(
@@ -170,6 +177,7 @@ def _recorded(
             decided_by=decision.decided_by,
             policy_bundle=signature.bundle,
             usage=decision.usage,
+            by_rule=None if instead is None else notebook.put(encode(instead)),
         )
     )
     return decision

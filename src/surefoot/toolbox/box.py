@@ -64,18 +64,18 @@ class Box:
             near = get_close_matches(call.tool, self._entries, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ";"
             names = ", ".join(self._entries)
-            return failed(f"there is no tool {named(call.tool)}{hint} there are: {names}")
+            return _misfit(f"there is no tool {named(call.tool)}{hint} there are: {names}")
         try:
             parameters: object = json.loads(call.parameters)
             codec.canonical(parameters)
         except (ValueError, RecursionError) as error:
-            return failed(f"{call.tool}: the parameters are not JSON: {error}")
+            return _misfit(f"{call.tool}: the parameters are not JSON: {error}")
         if not isinstance(parameters, dict):
-            return failed(
+            return _misfit(
                 f"{call.tool}: the parameters must be a JSON object; for example {entry.spec.example}"
             )
         wrong = misfit(entry.spec, entry.validator, parameters)
-        return failed(wrong) if wrong else entry.tool.run(parameters, workspace)
+        return _misfit(wrong) if wrong else entry.tool.run(parameters, workspace)
 
     def _presentable(self, outcome: ToolOutcome) -> ToolOutcome:
         return replace(
@@ -84,6 +84,10 @@ class Box:
             error=clip(clean(outcome.error), self._output_characters),
             changed=tuple(clean(path) for path in outcome.changed),
         )
+
+
+def _misfit(told: str) -> ToolOutcome:
+    return replace(failed(told), fits=False)
 
 
 def _validator(spec: ToolSpec) -> Draft202012Validator:

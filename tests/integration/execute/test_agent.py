@@ -180,6 +180,31 @@ def test_a_bug_two_calls_away(surefoot: Surefoot, tmp_path: Path) -> None:
     assert "file_edit worked, worth +1, failing tests -1" in told
 
 
+def test_what_a_run_decided_can_be_read_and_learned_from(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """The ledger verifies; decisions, labelled calls, receipt and replay file tell the same calls."""
+    root = repository(tmp_path, BUG)
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    verified = surefoot("verify", cwd=root)
+    assert verified.returncode == 0, verified.stderr
+    listed = json.loads(surefoot("decisions", "--json", cwd=root).stdout.splitlines()[-1])
+    assert listed["step_utility"] == {"-1": 0, "-0.5": 0, "+0": 0, "+0.5": 3, "+1": 1}
+    calls = [d for d in listed["decisions"] if d["decision"] == "tool_call"]
+    assert [json.loads(d["output"])["tool"] for d in calls][-2:] == ["file_edit", "done"]
+    assert "step utility of tool calls: -1 0, -0.5 0" in surefoot("decisions", cwd=root).stdout
+    exported = surefoot("export", "--labelled", str(tmp_path / "rows.jsonl"), cwd=root)
+    assert exported.returncode == 0, exported.stderr
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert [r["outputs"]["tool"] for r in rows] == ["file_read"] * 3 + ["file_edit"]
+    assert [r["turn_kept"] for r in rows] == [True] * 4
+    folder = root / ".surefoot" / "runs" / str(run["run_id"])
+    receipt = json.loads((folder / "RECEIPT.json").read_text())
+    assert [c["tool"] for c in receipt["tool_calls"]] == ["file_read"] * 3 + ["file_edit"]
+    lines = [json.loads(line) for line in (folder / "REPLAY.jsonl").read_text().splitlines()]
+    assert [line["type"] for line in lines].count("ToolResult") == 4
+
+
 def test_a_mistake_is_told_and_mended(surefoot: Surefoot, tmp_path: Path) -> None:
     """A call that does not fit, an edit that misses, a repeated look, and an edit that breaks tests: each is told, none ends it."""
     root = repository(tmp_path, BUG)

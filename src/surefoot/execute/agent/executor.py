@@ -29,6 +29,8 @@ from surefoot.decisions.plan_ir import (
     DEEP_PLANNING,
     MOST_ITERATIONS,
     PLANNING,
+    PlannedStep,
+    PlanningAnswer,
     PlanningQuestion,
     ordered,
     plan_of,
@@ -237,6 +239,7 @@ class _Turn:
             p.asker,
             p.notebook,
             rule=without_model if self._place.small_model else clear_case,
+            otherwise=without_model,
         )
         if isinstance(size, Unanswered):
             return _Stop(reason=size.reason, failure=size.failure)
@@ -255,6 +258,7 @@ class _Turn:
             ),
             p.asker,
             p.notebook,
+            otherwise=lambda _: self._own_answer(),
             check=problem,
             seed=p.task.seed,
         )
@@ -265,20 +269,33 @@ class _Turn:
         )
 
     def _own_plan(self) -> PlanIR:
-        """One step for the whole change, which must not end as the last attempt did."""
-        unit = self._p.task.unit
-        reached = [
-            a for s in unit.plan.steps if s.intent is StepIntent.MODIFY for a in s.acceptance
-        ]
-        step = PlanStep(
-            step_id="change",
+        """The unit's plan as one step."""
+        made = plan_of(self._own_answer(), self._p.task.unit.plan.complexity)
+        return replace(self._p.task.unit.plan, steps=made.steps)
+
+    def _own_answer(self) -> PlanningAnswer:
+        """What the rule plans: one step for the whole change, which must not end as the last attempt did."""
+        unit, refuted = self._p.task.unit, self._p.task.refuted
+        modifies = [s for s in unit.plan.steps if s.intent is StepIntent.MODIFY]
+        step = PlannedStep(
+            id="change",
             description=f"make the change that the issue asks for: {unit.issue.title}",
-            intent=StepIntent.MODIFY,
+            intent="modify",
+            target_files=[],
+            depends_on=[],
             max_iterations=MOST_ITERATIONS,
-            acceptance=(*reached, *(f"not again: {told}" for told in self._p.task.refuted)),
-            rollback="the turn's start tree",
+            acceptance=[
+                *(told for s in modifies for told in s.acceptance),
+                *(f"not again: {told}" for told in refuted),
+            ],
         )
-        return replace(unit.plan, steps=(step,))
+        return PlanningAnswer(
+            analysis=unit.plan.analysis,
+            steps=[step],
+            verification=list(unit.plan.verification),
+            risk_factors=list(unit.plan.risk_factors),
+            confidence=unit.plan.confidence,
+        )
 
     def _revise(self, plan: PlanIR, reason: str) -> PlanIR:
         self._p.notebook.record(
@@ -391,6 +408,7 @@ class _Turn:
                 step_id=step.step_id,
                 outcome=p.notebook.put(encode(outcome)),
                 ok=outcome.ok,
+                params_valid=outcome.fits,
                 step_utility=result.step_utility,
                 verification_delta=result.verification_delta,
                 was_repeated=repeated,
