@@ -499,9 +499,12 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
     policy = _policy(project, frozen)
     ceilings = policy.resolve().ceilings
     patience_s = frozen.settings.models.patience_s
+    redact = _redactor(around)
 
     def metered(model: Model) -> MeteredModel:
-        return MeteredModel(model, journal, ceilings, around.clock, patience_s=patience_s)
+        return MeteredModel(
+            model, journal, ceilings, around.clock, patience_s=patience_s, redact=redact
+        )
 
     judging = parts.judging
     if journal.state.solver != judging.models:
@@ -670,19 +673,23 @@ def _with_larger(frozen: Frozen, larger: Request | None) -> Frozen:
 @contextmanager
 def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterator[FileLedger]:
     """A run's ledger, taken for this process; secrets of the environment never reach it."""
-    secrets = [v for k, v in around.environ.items() if _is_secret_name(k)]
     ledger = FileLedger.open(
         project.ledger_file(run_id),
         blobs=project.blobs,
         trace_id=run_id,
         clock=around.clock,
-        redact=Redactor(secrets),
+        redact=_redactor(around),
         progress=around.progress,
     )
     try:
         yield ledger
     finally:
         ledger.close()
+
+
+def _redactor(around: Surroundings) -> Redactor:
+    """What hides secrets, the environment's own among them, from ledger and prompts."""
+    return Redactor(v for k, v in around.environ.items() if _is_secret_name(k))
 
 
 def _is_secret_name(name: str) -> bool:

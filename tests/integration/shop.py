@@ -60,11 +60,11 @@ Expected: 27.0
 class Shop:
     """A repository with one bug, and a user who runs `surefoot` in it."""
 
-    def __init__(self, folder: Path, tests: str, settings: str = "") -> None:
+    def __init__(self, folder: Path, tests: str, settings: str = "", code: str = CODE) -> None:
         self.root = folder / "shop"
         self.root.mkdir()
         self._folder = folder
-        (self.root / "shop.py").write_text(CODE)
+        (self.root / "shop.py").write_text(code)
         (self.root / "test_shop.py").write_text(tests)
         (self.root / "surefoot.toml").write_text(f"[repair]\nmax_candidates = 40\n{settings}")
         who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")

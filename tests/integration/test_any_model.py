@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.shop import DISCOUNT, ISSUE, RIGHT, TESTS, Shop
+from tests.integration.shop import CODE, DISCOUNT, ISSUE, RIGHT, TESTS, Shop
 
 from surefoot.execute import RepairLimits
 from surefoot.testing.chat_server import ScriptedServer, speaks_for
@@ -52,12 +52,22 @@ def test_a_model_of_another_protocol_does_the_work(tmp_path: Path, stream: str) 
     assert {e["model"] for e in events(shop, "model.replied")} == {"scripted"}
 
 
-def test_an_openai_style_server_does_the_work(shop: Shop) -> None:
-    """The same by the other protocol."""
-    model = ScriptedModel([Rule(pattern="Function `total`", replies=(RIGHT,))], default="No.")
+def test_an_openai_style_server_does_the_work_and_is_sent_no_secret(tmp_path: Path) -> None:
+    """Neither a token of the environment nor a key in the code leaves the machine, and the file keeps both (SPEC F6)."""
+    token, key = "correct-horse-battery", "AK" + "IAQ2W4E6R7T3Y5U2I4"
+    code = CODE.replace("to cents.", f"to cents, for {token} and {key}.")
+    shop = Shop(tmp_path, TESTS + DISCOUNT, code=code)
+    right = RIGHT.replace("    if", '    """For [redacted:value]."""\n    if', 1)
+    model = ScriptedModel([Rule(pattern="Function `total`", replies=(right,))], default="No.")
+    server_of = ("--model", "openai/m", "--solver-model", "openai/m", "--base-url")
     with ScriptedServer(speaks_for(model)) as server:
-        run = shop.run("solve", ISSUE, "--model", "openai/m", "--base-url", server.base_url)
+        run = shop.run("solve", ISSUE, *server_of, server.base_url, env={"SHOP_TOKEN": token})
+        sent = json.dumps([seen.body for seen in server.seen])
     assert run["status"] == "complete"
+    assert "for [redacted:value] and [redacted:aws-access-key]." in sent
+    assert token not in sent
+    assert key not in sent
+    assert f"for {token} and {key}." in shop.show(f"{run['commit']}:shop.py")
 
 
 def test_a_refusal_is_answered_by_the_next_tier(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from surefoot.codec import decode
 from surefoot.events import BudgetReserved, ModelAsked, ModelWaited, ProviderSwitched
 from surefoot.kernel.failures import FAULTS
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.models.unavailable import UnavailableModel
+from surefoot.policy.redaction import Redactor
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
@@ -207,3 +209,30 @@ def test_a_chain_without_anybody_gives_the_last_failure() -> None:
     (answer,) = chain.ask(ask())
     assert isinstance(answer, ModelFailure)
     assert answer.message == "no weights"
+
+
+@pytest.mark.parametrize("judging", [False, True])
+def test_no_secret_reaches_a_prompt(*, judging: bool) -> None:
+    """Known values and what looks like a key are hidden in messages, prefill and schema; the record is what was sent."""
+    known, key = "correct horse battery", "AK" + "IAQ2W4E6R7T3Y5U2I4"
+    clock, redact, model = FakeClock(), Redactor([known]), Sequel(GOOD)
+    ledger = MemoryLedger(clock=clock, redact=redact)
+    journal = Journal(ledger, clock)
+    ceilings = Ceilings(max_iterations=9, time_s=3600, max_files=9)
+    metered = MeteredModel(model, journal, ceilings, clock, redact=redact)
+    request = ModelRequest(
+        purpose="p",
+        messages=(
+            Message(role="system", content=f"You know {known}."),
+            Message(role="user", content=f"KEY = '{key}'\nreturn None"),
+        ),
+        max_tokens=9,
+        prefill=f"def f(pin={known!r}",
+        json_schema=f'{{"const":"{known}"}}',
+    )
+    (AskerChain([metered], journal) if judging else metered).ask((request,))
+    (sent,) = model.asked
+    assert not [secret for secret in (known, key) if secret in repr(sent)]
+    assert sent.messages[1].content == "KEY = '[redacted:aws-access-key]'\nreturn None"
+    (asked,) = [r.event for r in ledger.events() if isinstance(r.event, ModelAsked)]
+    assert decode(ModelRequest, journal.get(asked.request)) == sent

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from surefoot.decisions.redacted import adds_mark
+
 MAX_REPLY_CHARACTERS: Final = 100_000
 """More than any function needs; a longer reply is cut before it is looked at."""
 
@@ -268,7 +270,7 @@ def _shift(row: str, by: int) -> str:
 
 
 def read_test(reply: str) -> str | None:
-    """The first test function of a reply, without anything around it; None when it holds none."""
+    """The first test function of a reply, without anything around it; None when it holds none that can be used as it is."""
     text = _THINKING.sub("", reply[:MAX_REPLY_CHARACTERS]).replace("\r\n", "\n")
     for block in _blocks(text):
         plain = textwrap.dedent(block.strip("\n"))
@@ -282,5 +284,6 @@ def read_test(reply: str) -> str | None:
                 if isinstance(n, ast.FunctionDef) and n.name.startswith("test") and _has_body(n)
             ]
             if tests:
-                return _lines(version, tests[0])
+                test = _lines(version, tests[0])
+                return test if adds_mark(None, test) is None else None
     return None

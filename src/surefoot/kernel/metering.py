@@ -1,6 +1,6 @@
 """No call without a reservation, none unrecorded, none paid twice (promise 6)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -68,6 +68,8 @@ class MeteredModel:
     A failure that another call may mend is answered by the same call again, at most as often as the table `FAULTS` says,
     each under a reservation of its own. A provider that asks for a wait longer than `patience_s`, or than the run still
     has, is not waited for here: the failure goes to the caller.
+
+    `redact` takes the secrets out of every text before it is recorded and sent, so that the record is what was sent.
     """
 
     def __init__(
@@ -78,12 +80,14 @@ class MeteredModel:
         clock: Clock,
         *,
         patience_s: float = PATIENCE_S,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._model = model
         self._journal = journal
         self._ceilings = ceilings
         self._clock = clock
         self._patience_s = patience_s
+        self._redact = redact
 
     @property
     def model(self) -> str:
@@ -111,7 +115,7 @@ class MeteredModel:
         """
         known: dict[int, ModelAnswer] = {}
         fresh: list[_Call] = []
-        for index, request in enumerate(requests):
+        for index, request in enumerate(map(self._redacted, requests)):
             digest = self._journal.put(encode(request))
             reply = self._journal.state.replies.get((self._journal.turn_id, digest))
             if reply is not None:
@@ -124,6 +128,19 @@ class MeteredModel:
             fresh.append(call)
         known |= self._until_settled(fresh)
         return tuple(known[index] for index in sorted(known))
+
+    def _redacted(self, request: ModelRequest) -> ModelRequest:
+        """The request without secrets; one that has none stays what it is, and so does its digest."""
+        schema = request.json_schema
+        return replace(
+            request,
+            messages=tuple(
+                replace(message, content=self._redact(message.content))
+                for message in request.messages
+            ),
+            prefill=self._redact(request.prefill),
+            json_schema=None if schema is None else self._redact(schema),
+        )
 
     def _reserve(self, index: int, request: ModelRequest, digest: Digest) -> _Call | None:
         prompt = self._model.count_tokens(request.messages)

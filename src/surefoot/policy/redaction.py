@@ -20,8 +20,10 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import quote
 
+from surefoot.decisions.redacted import MARK
+
 _MIN_VALUE_CHARS: Final = 8
-_MARKER: Final = re.compile(r"(\[redacted:[a-z-]+\])")
+_MARKER: Final = re.compile(f"({MARK.pattern})")
 
 
 def redact(text: str) -> str:

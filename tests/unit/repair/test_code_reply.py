@@ -109,6 +109,7 @@ def test_a_test_is_read() -> None:
     reply = "```python\nfrom m import area\n\n\ndef test_area():\n    assert area(2, 3) == 6\n\n\ndef test_b():\n    pass\n```"
     assert read_test(reply) == "def test_area():\n    assert area(2, 3) == 6"
     assert read_test("I would test it.") is None
+    assert read_test(reply.replace("6", "'[redacted:value]'")) is None
     assert read_test(
         "```python\ndef test_cut():\n    assert area(2, 3) == 6\n    assert area(\n"
     ) == ("def test_cut():\n    assert area(2, 3) == 6")

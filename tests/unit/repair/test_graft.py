@@ -2,6 +2,7 @@
 
 import pytest
 
+from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.candidates import (
     changed_lines,
     from_code,
@@ -172,3 +173,39 @@ def test_changed_lines() -> None:
     """The larger side of each change counts."""
     assert changed_lines("a\nb\nc", "a\nx\ny\nc") == 2
     assert changed_lines("a", "a") == 0
+
+
+SECRET = "AK" + "IAQ2W4E6R7T3Y5U2I4"
+GUARDED = f'''def sign(text):
+    """Signs as {SECRET} does."""
+    key = "{SECRET}"
+    return text - key
+'''
+
+
+@pytest.mark.parametrize(
+    ("body", "usable"),
+    [
+        ('    key = "[redacted:aws-access-key]"\n    return text + key', False),
+        (f'    key = "{SECRET}"\n    return text + key', True),
+    ],
+)
+def test_a_mark_is_never_written_over_a_secret(body: str, *, usable: bool) -> None:
+    """Code that holds the mark of a secret is no candidate; where the file's own text stays, nothing is lost."""
+    source, unit = prepared(GUARDED, "sign")
+    code = f'def sign(text):\n    """Signs as [redacted:aws-access-key] does."""\n{body}'
+    candidate = from_code(source, unit, code, generator="model:whole", prior=0.5)
+    if not usable:
+        assert candidate is None
+        return
+    assert candidate is not None
+    assert candidate.edits[0].text == GUARDED.replace("text - key", "text + key")
+
+
+def test_a_mark_that_was_there_may_stay() -> None:
+    """A file that speaks of marks can be worked on; one more than before is one too many."""
+    assert adds_mark("see [redacted:value]", "look at [redacted:value]") is None
+    assert adds_mark("see [redacted:value]", "[redacted:value] [redacted:value]") is not None
+    assert adds_mark("see [redacted:value]", "see [redacted:jwt]") == "[redacted:jwt]"
+    assert adds_mark(None, "x = '[redacted:jwt]'") == "[redacted:jwt]"
+    assert adds_mark(None, "x = 1") is None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from surefoot.codec import digest_of
+from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.graft import graft, splice
 from surefoot.execute.repair.mutate import Mutation
 from surefoot.execute.source import CodeUnit, Source, apply, bytecode, parse, unit_nodes
@@ -35,10 +36,12 @@ def from_code(
     generator: str,
     prior: float,
 ) -> Candidate | None:
-    """A candidate of a unit's new text; None when the file would not parse or would be what it is."""
+    """A candidate of a unit's new text; None when the file would not parse, would be what it is, or would lose a secret."""
     grafted = graft(unit, code)
     text = splice(source, unit, grafted, imports, helpers)
-    if text == source.text or parse(source.path, text) is None:
+    if text == source.text or adds_mark(source.text, text) is not None:
+        return None
+    if parse(source.path, text) is None:
         return None
     return _candidate(source.path, text, generator, f"`{unit.qualname}` in {source.path}", prior)
 
