@@ -24,10 +24,16 @@ _OVERFLOW: Final = re.compile(
 _FILTERED: Final = re.compile(
     r"content[ _-]?(policy|filter)|safety system|responsible ?ai", re.IGNORECASE
 )
+# No wait brings credits back, so this stands before any status. Gemini's "exceeded your current quota" is no such word:
+# it says the same of a limit for a minute.
+_SPENT: Final = re.compile(
+    r"insufficient_quota|billing_(?:hard_limit_reached|not_active)|credit balance is too low",
+    re.IGNORECASE,
+)
 _BY_WORDS: Final = (
     (ModelFault.CONTEXT_OVERFLOW, _OVERFLOW),
     (ModelFault.REFUSAL, _FILTERED),
-    (ModelFault.RATE_LIMIT, re.compile(r"rate[ _-]?limit|insufficient_quota", re.IGNORECASE)),
+    (ModelFault.RATE_LIMIT, re.compile(r"rate[ _-]?limit", re.IGNORECASE)),
     (ModelFault.OVERLOAD, re.compile(r"overloaded|unavailable|internal server", re.IGNORECASE)),
 )
 _UNSUPPORTED: Final = re.compile(
@@ -97,6 +103,14 @@ class _ErrorDetail(_Wire):
     type: str | None = None
     code: str | int | None = None
     param: str | None = None
+    metadata: object = None
+    """OpenRouter's: what a moderator held against the prompt is in it."""
+
+    @property
+    def is_moderated(self) -> bool:
+        """Whether a moderator stopped the prompt."""
+        given = self.metadata
+        return isinstance(given, dict) and bool(given.get("reasons") or given.get("flagged_input"))
 
 
 class _ErrorBody(_Wire):
@@ -221,7 +235,7 @@ def _classify(status: int, error: _ErrorDetail) -> Fault:
     words = f"{error.code or ''} {error.type or ''} {error.message}"
     message = error.message or words.strip() or f"status {status}"
     return Fault(
-        kind=_kind(status, words),
+        kind=ModelFault.REFUSAL if error.is_moderated else _kind(status, words),
         message=message[:500],
         unsupported=_unsupported(error, words) if status in (400, 422) else None,
     )
@@ -229,6 +243,8 @@ def _classify(status: int, error: _ErrorDetail) -> Fault:
 
 def _kind(status: int, words: str) -> ModelFault:
     """The status decides where it is precise, then the words, then the status's class."""
+    if _SPENT.search(words):
+        return ModelFault.AUTH
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     for kind, pattern in _BY_WORDS:

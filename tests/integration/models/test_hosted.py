@@ -407,6 +407,8 @@ def openai_error(status: int, text: str = "no", **more: object) -> Wire:
         (OPENAI, openai_error(404, "model 'm' not found"), "not-found"),
         (OPENAI, openai_error(408), "timeout"),
         (OPENAI, openai_error(429), "rate-limit"),
+        (OPENAI, openai_error(429, "You exceeded your current quota", code="insufficient_quota"), "auth"),
+        (OPENAI, openai_error(403, metadata={"reasons": ["violence"], "flagged_input": "how"}), "refusal"),
         (OPENAI, openai_error(500), "overload"),
         (OPENAI, openai_error(503), "overload"),
         (OPENAI, Wire(status=502, body=b"<html>oops</html>"), "overload"),
