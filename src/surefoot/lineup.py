@@ -34,7 +34,7 @@ class Lineup:
     model: str
     """As after `--model`."""
     base_url: str | None
-    """Of a server of the user's own, for `model` alone."""
+    """Of a server of the user's own, for `model` alone; stands before its card's."""
     judges: str | None
     profile: Profile
     settings: ModelSettings
@@ -83,7 +83,7 @@ class Lineup:
         if denial is not None:
             raise ModelUnavailableError(f"`{name}` may not be asked: {denial.reason}")
         access = Access(
-            base_url=self._base_url(name),
+            base_url=self._base_url(card),
             api_key=self._secret(card),
             stream=self.settings.stream,
             reply_s=self.settings.reply_s,
@@ -110,14 +110,15 @@ class Lineup:
             return Denial(model=card.name, rule="credential", reason=str(error))
 
     def _hosted_denial(self, card: Card) -> Denial | None:
-        secret, host = self._secret(card), host_of(card.name, self._base_url(card.name))
-        own_server = self._base_url(card.name) is not None
+        secret, base_url = self._secret(card), self._base_url(card)
+        host, own_server = host_of(card.name, base_url), base_url is not None
         if secret is None and not own_server and card.provider not in _KEYLESS:
             wanted = " or ".join(variable_of(card.provider))
             return Denial(
                 model=card.name,
                 rule="credential",
-                reason=f"there is no key in {wanted}; set it, or name a server of your own with --base-url",
+                reason=f"there is no key in {wanted}; set it, or name a server of your own with --base-url "
+                "or base_url in [[models.card]]",
             )
         terms = load_terms()
         provider = (terms.provider_at(host) or _OWN_SERVER) if own_server else card.provider
@@ -133,11 +134,12 @@ class Lineup:
             return None
         return Denial(model=card.name, rule=verdict.rule, reason=verdict.text)
 
-    def _base_url(self, name: str) -> str | None:
-        return self.base_url if name == self.model else None
+    def _base_url(self, card: Card) -> str | None:
+        asked = self.base_url if card.name == self.model else None
+        return asked or card.base_url
 
     def _secret(self, card: Card) -> str | None:
-        if self._base_url(card.name) is not None:
+        if self._base_url(card) is not None:
             return own_server_key(self.environ)
         return None if is_local(card.name) else self._key(card.provider)
 

@@ -71,12 +71,16 @@ def test_an_openai_style_server_does_the_work_and_is_sent_no_secret(tmp_path: Pa
 
 
 def test_a_refusal_is_answered_by_the_next_tier(tmp_path: Path) -> None:
-    """The next turn of the unit goes up, the work gets done, and the story is told in plain words."""
-    strong = f"scripted:{tmp_path / 'strong.json'}"
-    shop = with_models(tmp_path, strong)
-    shop.scripted(GOOD, "strong")
-    weak = shop.scripted([{"fault": "refusal", "message": "I will not."}], "weak")
-    run = shop.run("solve", ISSUE, "--model", weak)
+    """The next turn of the unit goes up, to a server of its own, the work gets done, and the story is told in plain words."""
+    weak, strong = f"scripted:{tmp_path / 'weak.json'}", "openai/strong"
+    model = ScriptedModel([Rule(pattern="Function `total`", replies=(RIGHT,))], default="No.")
+    with ScriptedServer(speaks_for(model)) as server:
+        at = f'base_url = "{server.base_url}"\n'
+        settings = f'[models]\nuse = ["{strong}"]\n{HEAVY.format(name=strong)}{at}'
+        shop = Shop(tmp_path, TESTS + DISCOUNT, settings)
+        assert shop.surefoot("trust").returncode == 0
+        shop.scripted([{"fault": "refusal", "message": "I will not."}], "weak")
+        run = shop.run("solve", ISSUE, "--model", weak)
     assert run["status"] == "complete"
     told = shop.surefoot("explain").stdout
     assert f"{weak} is not asked for fix-1 again" in told

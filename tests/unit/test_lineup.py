@@ -15,10 +15,13 @@ from surefoot.models.catalogue import CardForm, load_catalogue
 from surefoot.models.select import Standing, needs_of, select
 from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy.judges import DEFAULT
-from surefoot.settings import ModelSettings
+from surefoot.settings import ModelSettings, parse_settings
 from surefoot.values import (
     Classification,
+    Message,
+    ModelFailure,
     ModelFault,
+    ModelRequest,
     Profile,
     TreeId,
     UnitId,
@@ -26,6 +29,7 @@ from surefoot.values import (
 )
 
 CACHE = Path("/nowhere")
+REQUEST = ModelRequest(purpose="p", messages=(Message(role="user", content="?"),), max_tokens=1)
 
 
 def lineup(
@@ -235,3 +239,62 @@ def test_history_reaches_the_choice() -> None:
 
     assert first(bad) == names[0]
     assert first([closed(names[0], Classification.BLOCKER_STALL)] * 3) == names[1]
+
+
+OWN = {"name": "openai/own", "base_url": "http://127.0.0.1:9/v1"}
+
+
+def test_a_card_names_the_server_that_its_model_runs_on() -> None:
+    """A further model, and a judge, is a server of the user's own: asked there, free, and without a provider's key."""
+    environ = {"OPENAI_API_KEY": "sk-proj-" + "x" * 40, "SUREFOOT_API_KEY": "k"}
+    found = lineup(use=[OWN["name"]], judges=OWN["name"], environ=environ, card=[OWN])
+    card = found.routing().cards[1]
+    assert (card.base_url, card.price_usd, denied(found, card.name)) == (OWN["base_url"], 0.0, "")
+    assert found._secret(card) == "k"
+    for model in (found.open(card.name), found.open_judge(card.name)):
+        (answer,) = model.complete((REQUEST,))
+        assert isinstance(answer, ModelFailure)
+        assert (answer.fault, "127.0.0.1:9" in answer.message) == (ModelFault.UNREACHABLE, True)
+
+
+def test_the_command_lines_server_stands_before_the_cards() -> None:
+    """It was typed last, and for this model alone."""
+    other = {**OWN, "name": "openai/other"}
+    found = lineup(OWN["name"], base_url="http://127.0.0.1:8/v1", card=[OWN, other])
+    for name, port in ((OWN["name"], "127.0.0.1:8"), ("openai/other", "127.0.0.1:9")):
+        (answer,) = found.open(name).complete((REQUEST,))
+        assert isinstance(answer, ModelFailure)
+        assert port in answer.message
+
+
+def test_the_price_of_a_card_with_a_server_is_what_the_user_says() -> None:
+    """Free is only what nobody priced and what runs here."""
+    here, paid = {**OWN}, {**OWN, "prompt_usd": 1.0, "completion_usd": 1.0}
+    away = {**OWN, "base_url": "https://models.example.org/v1"}
+    prices = [lineup(card=[c]).catalogue.card(OWN["name"]).price_usd for c in (here, paid, away)]
+    assert (prices[0], prices[1], prices[2] > 20) == (0.0, 1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url"),
+    [
+        ("openai/m", "127.0.0.1:9"),
+        ("openai/m", "ftp://127.0.0.1/v1"),
+        ("openai/m", "http://[::1/v1"),
+        ("openai/m", "http://me:pass@127.0.0.1:9/v1"),
+        ("embedded", "http://127.0.0.1:9/v1"),
+        ("scripted:a.json", "http://127.0.0.1:9/v1"),
+    ],
+)
+def test_a_card_whose_server_cannot_be_one_is_refused(name: str, base_url: str) -> None:
+    """When the settings are read, with the key; a credential does not belong into the file."""
+    card = {"name": name, "base_url": base_url}
+    with pytest.raises(SettingsError, match="base_url"):
+        parse_settings({"models": {"card": [card]}})
+
+
+def test_a_server_needs_trust() -> None:
+    """A repository alone moves no model to another machine (SPEC F7)."""
+    settings = parse_settings({"models": {"card": [OWN]}})
+    assert settings.widening() == ("models.card",)
+    assert settings.without_widening().models.card == ()

@@ -63,6 +63,7 @@ def show(
         "completion_usd": card.completion_usd,
         "tools": card.tools,
         "schema": card.schema,
+        "base_url": card.base_url,
         "scores": dict(card.scores),
         "listed": card.listed,
         "ready": ready,

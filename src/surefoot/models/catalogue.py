@@ -11,9 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from surefoot.errors import SettingsError
+from surefoot.models.address import is_here, why_no_server
 from surefoot.values import Tier
 
 Dimension: TypeAlias = Literal[
@@ -22,6 +23,7 @@ Dimension: TypeAlias = Literal[
 UNKNOWN_SCORE: Final = 50.0
 _UNKNOWN_CONTEXT: Final = 32_768
 _UNKNOWN_USD: Final = (20.0, 160.0)
+_IN_PROCESS: Final = ("local", "scripted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Card:
     """Its answer can be held to a JSON Schema."""
     scores: Mapping[str, float] = field(default_factory=dict)
     """0..100 by dimension; one that is missing is unknown and counts 50."""
+    base_url: str | None = None
+    """Of a server of the user's own that it runs on; the provider's when None."""
     listed: bool = True
     """The catalogue or the settings know it."""
 
@@ -77,7 +81,7 @@ class Catalogue:
 
 def unlisted(name: str) -> Card:
     """A model that nobody listed: every score 50, a small context, and a price that errs upwards."""
-    free = provider_of(name) in ("local", "scripted")
+    free = provider_of(name) in _IN_PROCESS
     card = Card(name=name, provider=provider_of(name), listed=False)
     return replace(card, prompt_usd=0.0, completion_usd=0.0) if free else card
 
@@ -135,12 +139,27 @@ class CardForm(BaseModel):
     tools: bool | None = None
     schema_: bool | None = Field(default=None, alias="schema")
     scores: Mapping[Dimension, _Rate] = {}
+    base_url: str | None = None
+
+    @model_validator(mode="after")
+    def _has_a_server(self) -> "CardForm":
+        if self.base_url is None:
+            return self
+        if provider_of(self.name) in _IN_PROCESS:
+            raise ValueError(f"{self.name} runs on no server; leave base_url out")
+        problem = why_no_server(self.base_url)
+        if problem is not None:
+            raise ValueError(f"base_url: {problem}")
+        return self
 
     def onto(self, before: Card) -> Card:
         """The card with what is written here."""
         plain = self.model_dump(exclude_none=True, by_alias=True, exclude={"scores"})
         scores: dict[str, float] = dict(before.scores)
         scores.update((str(name), rate) for name, rate in self.scores.items())
+        if self.base_url is not None and is_here(self.base_url) and not before.listed:
+            # A server on this machine costs nothing unless somebody says so.
+            plain = {"prompt_usd": 0.0, "completion_usd": 0.0, **plain}
         return replace(before, **plain, scores=scores, listed=True)
 
 

@@ -25,6 +25,7 @@ import httpx
 
 from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.models import unseen, wire
+from surefoot.models.address import is_loopback
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.hosted_faults import explain, stated_error
 from surefoot.models.openai_chat import (
@@ -32,7 +33,6 @@ from surefoot.models.openai_chat import (
     REPLY_LIMIT_BYTES,
     UNKNOWN_PRICE,
     Price,
-    is_loopback,
     overflow,
 )
 from surefoot.models.tapped import Exchange, TappedTransport

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from ipaddress import ip_address
 from typing import Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,6 +18,7 @@ import httpx
 from surefoot.codec import canonical
 from surefoot.errors import SettingsError
 from surefoot.models import unseen, wire
+from surefoot.models.address import is_loopback
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.workers import Workers
 from surefoot.values import (
@@ -366,16 +366,6 @@ def overflow(model: str, prompt: int, answer: int, context: int) -> ModelFailure
         message=f"{prompt} tokens of prompt and {answer} of answer do not fit into {context}; shorten the prompt",
         model=model,
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name is this very machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _checked(server: ChatServer) -> SplitResult:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from surefoot.errors import ModelUnavailableError, SettingsError
+from surefoot.models.address import is_here, is_loopback
 
 if TYPE_CHECKING:
     from surefoot.kernel.ports import Model
@@ -151,7 +152,7 @@ def _embedded(cache: Path) -> "Model":
 
 
 def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
-    from surefoot.models.openai_chat import ChatServer, OpenAIChat, is_loopback  # noqa: PLC0415
+    from surefoot.models.openai_chat import ChatServer, OpenAIChat  # noqa: PLC0415
 
     provider, _, name = spec.partition("/")
     if access.base_url is None and not access.api_key:
@@ -162,7 +163,7 @@ def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
     url = access.base_url or _ENDPOINTS[provider]
     # The servers that people run on their own machine (llama.cpp, Ollama, LM Studio) can do both or ignore it; hosted ones
     # answer one or the other with an error.
-    local = is_loopback(urlsplit(url).hostname or "")
+    local = is_here(url)
     server = ChatServer(
         base_url=url,
         api_key=access.api_key,
@@ -181,7 +182,7 @@ def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
 
 def _hosted(spec: str, access: Access, card: "Card") -> "Model":
     from surefoot.models.hosted import HostedModel  # noqa: PLC0415
-    from surefoot.models.openai_chat import Price, is_loopback  # noqa: PLC0415
+    from surefoot.models.openai_chat import Price  # noqa: PLC0415
 
     host = host_of(spec, access.base_url)
     return HostedModel(

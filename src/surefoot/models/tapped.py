@@ -18,7 +18,8 @@ from typing import Final
 import httpx
 
 from surefoot.models import wire
-from surefoot.models.openai_chat import REPLY_LIMIT_BYTES, is_loopback
+from surefoot.models.address import is_loopback
+from surefoot.models.openai_chat import REPLY_LIMIT_BYTES
 from surefoot.values import ModelFault
 
 _CONNECT_S: Final = 5.0
