@@ -24,6 +24,7 @@ from surefoot.events import (
     RunOpened,
     RunResumed,
     RunStopped,
+    ToolCalled,
     TurnClosed,
 )
 from surefoot.gates import default_gates
@@ -47,6 +48,7 @@ from surefoot.kernel.ports import (
 )
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
+from surefoot.kernel.state import fold
 from surefoot.kernel.turn import TurnPorts
 from surefoot.models.catalogue import Card
 from surefoot.models.router import PolicyRouter
@@ -382,6 +384,38 @@ def test_never_complete(bench: Bench, name: str) -> None:
     assert bench.run(work) is RunStatus.BLOCKED
     assert told in " ".join(r.reason for r in bench.turns) + bench.reason
     assert not any(t.ended_as == "commit" for t in bench.turns)
+
+
+@dataclass
+class Calling:
+    """An executor that makes these calls, one list a turn, the last one again and again; an outage ends the turns in `out`."""
+
+    turns: list[list[bytes]]
+    out: tuple[int, ...] = ()
+
+    def run_turn(
+        self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
+    ) -> TurnOutput:
+        """Call, and change nothing."""
+        calls = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
+        for params in calls:
+            notebook.record(ToolCalled(tool="read_file", params=notebook.put(params)))
+        gone = ModelFailure(fault=ModelFault.NOT_FOUND, message="gone", model=asker.model)
+        failure = gone if task.number in self.out else None
+        return TurnOutput(transcript="", claim="none", effective_actions=1, failure=failure)
+
+
+def test_the_same_calls_again_are_a_loop(bench: Bench) -> None:
+    """What a turn called is folded from the ledger; of a turn that an outage ended nothing is held against the next one."""
+    bench.models = ("light", "light-2")
+    executor = Calling([[b"a", b"b"], [b"a", b"b"], [b"b"], [b"a", b"b"]], out=(1,))
+    assert bench.start(executor) is RunStatus.BLOCKED
+    kinds = [t.classification for t in bench.turns]
+    assert kinds == ["blocker-infrastructure", *["blocker-stall"] * 2, "blocker-loop"]
+    state = bench.journal.state
+    assert state == fold(bench.ledger.events())
+    (unit,) = state.units.values()
+    assert [len(pattern) for pattern in unit.patterns] == [2, 1, 2]
 
 
 def test_an_idle_executor_is_blocked_after_one_more_try(bench: Bench) -> None:

@@ -190,6 +190,37 @@ def test_the_same_summary_again_is_a_loop() -> None:
     assert fingerprint("A  b\nC") == "a b c"
 
 
+READ, WRITE = ("read_file", Digest("1" * 64)), ("edit_file", Digest("2" * 64))
+
+
+def test_the_same_calls_again_are_a_loop() -> None:
+    """Inside the window of five, exactly the same, and with nothing that tests or trees could show for it."""
+    turn = seen(output=said("", effective_actions=2), called=(READ, WRITE))
+    judged = {
+        "first": turn,
+        "others": replace(turn, patterns=((READ,), (WRITE, READ))),
+        "again": replace(turn, patterns=((READ, WRITE), (READ,))),
+        "far": replace(turn, patterns=((READ, WRITE), (), (), (), ())),
+        "no calls": replace(turn, called=(), patterns=((),)),
+        "another word for it": replace(turn, patterns=((READ, WRITE),), facts=("seen: f",)),
+        "a new tree": replace(turn, patterns=((READ, WRITE),), diff=CHANGED, facts=("seen: f",)),
+    }
+    loops = {name for name, one in judged.items() if classify(one).classification is C.BLOCKER_LOOP}
+    assert loops == {"again", "another word for it"}
+    assert "read_file, edit_file" in classify(judged["again"]).summary
+
+
+def test_three_declared_waits_in_a_row_are_a_stall() -> None:
+    """Two may pass; an outage does not count, and work in between starts the count again."""
+    wait, out = was(C.EXECUTOR_WAIT), was(C.BLOCKER_INFRASTRUCTURE)
+    turn = seen(output=said("the build runs", claim="wait"))
+    histories = ((wait,), (wait, wait), (wait, out, wait), (wait, was(C.PROGRESS), wait))
+    verdicts = [classify(replace(turn, history=history)) for history in histories]
+    kinds = [v.classification for v in verdicts]
+    assert kinds == [C.EXECUTOR_WAIT, C.BLOCKER_STALL, C.BLOCKER_STALL, C.EXECUTOR_WAIT]
+    assert [v.outcome for v in verdicts] == ["continue", "blocker", "blocker", "continue"]
+
+
 class Counting:
     """An asker that counts, and a notebook that keeps nothing."""
 

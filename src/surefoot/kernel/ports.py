@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from surefoot.events import Event, Recorded
 from surefoot.values import (
@@ -425,6 +425,10 @@ class Executor(Protocol):
         ...
 
 
+ToolPattern: TypeAlias = tuple[tuple[str, Digest], ...]
+"""What a turn called, in order: each tool with the digest of its parameters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What the solver is shown: facts first, the executor's words as claims."""
@@ -449,6 +453,10 @@ class Observation:
     """New verified facts of this turn."""
     evidence: tuple[Evidence, ...] = ()
     """What the kernel proved of the turn's tree; empty when nothing changed."""
+    called: ToolPattern = ()
+    """The tools of this turn."""
+    patterns: tuple[ToolPattern, ...] = ()
+    """Those of the unit's earlier turns, oldest first; turns that an outage ended are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,10 +32,12 @@ from surefoot.events import (
     RunStopped,
     SolverPinned,
     TestsRan,
+    ToolCalled,
     TurnClosed,
     TurnStarted,
 )
 from surefoot.kernel.lifecycle import Phase
+from surefoot.kernel.ports import ToolPattern
 from surefoot.values import (
     Audit,
     Checkpoint,
@@ -70,6 +72,8 @@ class UnitState:
     """Failure classes of the last turn."""
     refuted: tuple[str, ...] = ()
     """What gates held against the last turn."""
+    patterns: tuple[ToolPattern, ...] = ()
+    """What its closed turns called; those that an outage ended are left out, since they are done again."""
     escalations: int = 0
     model: str = ""
     """Of the last turn."""
@@ -90,6 +94,7 @@ class OpenTurn:
     checkpoint: Checkpoint | None = None
     tried: Mapping[Digest, str] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
+    called: ToolPattern = ()
     refuted: tuple[str, ...] = ()
     failures: tuple[FailureClass, ...] = ()
     short: str = ""
@@ -301,6 +306,15 @@ def _(event: CandidateTried, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: ToolCalled, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    if state.turn is None:
+        return state
+    called = (*state.turn.called, (event.tool, event.params))
+    return replace(state, turn=replace(state.turn, called=called))
+
+
+@_apply.register
 def _(event: FactLearned, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     if state.turn is None:
@@ -388,6 +402,7 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         failures=failures,
         last_failures=turn.failures,
         refuted=turn.refuted,
+        patterns=(*before.patterns, turn.called) if _counts(event) else before.patterns,
         model=event.model,
         idle=_idle(before, event),
         ended=_ended(event),

@@ -231,6 +231,8 @@ class Turn:
             history=self._unit.checkpoints,
             facts=tuple(f for f in facts if not f.startswith(_HOUSEKEEPING)),
             evidence=proofs,
+            called=turn.called if turn else (),
+            patterns=self._unit.patterns,
         )
 
     def _note_flip(self, seen: Observation, now: Checkpoint) -> None:

@@ -37,6 +37,10 @@ _REFUSALS: Final = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 
+_OUTAGES: Final = frozenset(
+    {Classification.BLOCKER_INFRASTRUCTURE, Classification.BLOCKER_SOLVER_UNREACHABLE}
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -114,6 +118,14 @@ def _noop(seen: Observation) -> Verdict | None:
 def _wait(seen: Observation) -> Verdict | None:
     if seen.output.claim != "wait" or seen.diff.files:
         return None
+    judged = [c.classification for c in seen.history if c.classification not in _OUTAGES]
+    earlier = judged[-STALL_TURNS + 1 :]
+    if len(earlier) == STALL_TURNS - 1 and set(earlier) == {Classification.EXECUTOR_WAIT}:
+        return Verdict(
+            classification=Classification.BLOCKER_STALL,
+            outcome=CheckpointOutcome.BLOCKER,
+            summary=f"the executor has declared for {STALL_TURNS} turns in a row that it waits",
+        )
     return Verdict(
         classification=Classification.EXECUTOR_WAIT,
         outcome=CheckpointOutcome.CONTINUE,
@@ -146,15 +158,25 @@ def _progress(seen: Observation) -> Verdict | None:
         return None
     summary = gains[0]
     recent = [fingerprint(c.summary) for c in seen.history[-LOOP_WINDOW + 1 :]]
-    if fingerprint(summary) in recent:
-        return Verdict(
-            classification=Classification.BLOCKER_LOOP,
-            outcome=CheckpointOutcome.BLOCKER,
-            summary=f"the same again: {summary}",
-        )
+    # The same calls that bring a fact in other words turn in a circle; those that moved a test or a tree do not.
+    if fingerprint(summary) in recent or (gains == list(seen.facts) and _calls_again(seen)):
+        return _loop(f"the same again: {summary}")
     return Verdict(
         classification=Classification.PROGRESS,
         outcome=CheckpointOutcome.CONTINUE,
+        summary=summary,
+    )
+
+
+def _calls_again(seen: Observation) -> bool:
+    """Whether a turn called exactly what one of the last turns called."""
+    return bool(seen.called) and seen.called in seen.patterns[-LOOP_WINDOW + 1 :]
+
+
+def _loop(summary: str) -> Verdict:
+    return Verdict(
+        classification=Classification.BLOCKER_LOOP,
+        outcome=CheckpointOutcome.BLOCKER,
         summary=summary,
     )
 
@@ -172,13 +194,11 @@ def _gains(seen: Observation) -> list[str]:
     return gains
 
 
-_OUTAGES: Final = frozenset(
-    {Classification.BLOCKER_INFRASTRUCTURE, Classification.BLOCKER_SOLVER_UNREACHABLE}
-)
-
-
 def _standstill(seen: Observation) -> Verdict:
-    """No progress: one of the turns that add up to a stall. Prose without work is for a model to read."""
+    """No progress: a loop, or one of the turns that add up to a stall. Prose without work is for a model to read."""
+    if _calls_again(seen):
+        tools = ", ".join(dict.fromkeys(tool for tool, _ in seen.called))
+        return _loop(f"the same calls again, without progress: {tools}")
     still = 1
     for checkpoint in reversed(seen.history):
         if checkpoint.classification is Classification.PROGRESS:
