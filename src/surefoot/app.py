@@ -95,7 +95,7 @@ from surefoot.workbench import Workbench
 
 _SUMMARY = "summary.json"
 _BURN = 2
-"""How much further `burn-max` looks; ceilings hold all the same."""
+"""How much further `burn-max` looks, and how much more it shows; ceilings hold all the same."""
 REMEMBERED = 400
 """Earlier turns that routing looks at."""
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
@@ -630,14 +630,7 @@ def _reviewers(frozen: Frozen, judges: Asker, journal: Journal) -> tuple[Reviewe
 def _repair_limits(frozen: Frozen) -> RepairLimits:
     limits = RepairLimits()
     if frozen.profile is Profile.BURN_MAX:
-        limits = replace(
-            limits,
-            candidates=_BURN * limits.candidates,
-            suspects=_BURN * limits.suspects,
-            samples=_BURN * limits.samples,
-            least_samples=_BURN * limits.least_samples,
-            inputs=_BURN * limits.inputs,
-        )
+        limits = limits.widened(_BURN)
     own = frozen.settings.repair
     if own.max_candidates is not None:
         limits = replace(limits, candidates=own.max_candidates)

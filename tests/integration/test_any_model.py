@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.shop import CODE, DISCOUNT, ISSUE, RIGHT, TESTS, Shop
+from tests.integration.shop import BREAKS, CODE, DISCOUNT, ISSUE, RIGHT, TESTS, Shop
 
 from surefoot.execute import RepairLimits
 from surefoot.testing.chat_server import ScriptedServer, speaks_for
@@ -117,6 +117,23 @@ def test_burn_max_has_the_change_looked_at_once_more(shop: Shop) -> None:
     calls = run["model_calls"]
     assert isinstance(calls, int)
     assert calls > RepairLimits().least_samples + 1  # with the review's own
+
+
+def test_burn_max_tells_more_and_never_goes_beyond_a_ceiling(shop: Shop) -> None:
+    """A long issue is told whole, and the search, however wide, ends where the tokens do."""
+    model = shop.scripted([{"pattern": "Function `total`", "reply": BREAKS}])
+    issue = f"{ISSUE}\n{'It was so before. ' * 80}"
+    asked = ("--model", model, "--solver-model", model, "--budget-tokens", "4000")
+    run = shop.run("solve", issue, *asked, "--profile", "burn-max")
+    assert run["status"] == "budget"
+    spent = sum(
+        e["usage"]["prompt_tokens"] + e["usage"]["completion_tokens"]
+        for e in events(shop, "budget.settled")
+    )
+    assert 0 < spent <= 4000
+    digest = events(shop, "model.asked")[0]["request"]
+    request = (shop.root / ".surefoot" / "blobs" / digest[:2] / digest).read_text()
+    assert request.count("It was so before.") == 80
 
 
 def test_a_profile_that_does_not_exist_is_refused(shop: Shop) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from surefoot.decisions.candidate_edit import EditQuestion, EditView, request_of
+from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, values_in
 from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
 from surefoot.execute.source import parse, units
@@ -36,6 +37,7 @@ def batch(suspects: Sequence[Shown], **changes: object) -> Batch:
         seed=7,
         votes=False,
         count_tokens=len,
+        issue_characters=1_200,
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -97,6 +99,20 @@ def test_votes_are_asked_without_what_failed_before() -> None:
     assert not any(q.attempt for q in asked)
 
 
+def test_a_wider_search_is_told_more() -> None:
+    """What `burn-max` widens reaches the prompt: an issue that is usually left to the failing check is told whole."""
+    usual = RepairLimits()
+    wide = usual.widened(2)
+    issue = "It was so before. " * 100
+    assert usual.issue_characters < len(issue) <= wide.issue_characters
+    for limits, told in ((usual, False), (wide, True)):
+        made = batch([shown("f", 1.0)], issue=issue, issue_characters=limits.issue_characters)
+        assert all(("so before" in prompt(q)) is told for q in questions_of(made))
+    assert (wide.told_calls, wide.told_values) == (2 * usual.told_calls, 2 * usual.told_values)
+    assert wide.large_samples > usual.large_samples
+    assert usual.widened(9).file_share == 0.5
+
+
 def test_questions_share_their_beginning() -> None:
     """What a prompt cache can keep: all of the bug for every suspect, the function too for one suspect's."""
     asked = questions_of(batch([shown("f", 1.0), shown("g", 0.9)]))
@@ -122,7 +138,7 @@ def test_the_view_that_explains_is_not_started_for_the_model() -> None:
 def test_the_view_that_explains_sees_the_variables() -> None:
     traced = ["f.py:1 a = 1", "other.py:3 x = 2", "f.py:3 b = 2", "f.py:99 z = 0", "... 3 more ..."]
     suspect = shown("f", 1.0)
-    seen = replace(suspect, values=values_in(suspect.suspect, traced))
+    seen = replace(suspect, values=values_in(suspect.suspect, traced, most=12))
     asked = questions_of(batch([seen]))
     for question in asked:
         told = "in order:\na = 1\nb = 2\n" in prompt(question)

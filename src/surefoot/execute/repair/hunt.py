@@ -1,6 +1,6 @@
 """The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
@@ -19,11 +19,7 @@ from surefoot.values import Message, ModelFailure, TestResult
 
 LARGE_CONTEXT = 30_000
 """Tokens from which on a model is shown whole files and asked less often."""
-_LARGE_SHARE = 4
-_LARGE_SAMPLES = 8
 _SPEC_CHARACTERS = 60
-_FEW = 3
-"""Failing calls in one prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +112,9 @@ class Hunt:
             self._singles(search)
         choice = self.choice()
         large = self._asker.context_tokens > LARGE_CONTEXT
-        most = min(self._limits.samples, _LARGE_SAMPLES) if large else self._limits.samples
+        most = self._limits.samples
+        if large:
+            most = min(most, self._limits.large_samples)
         deeper = edit
         while self._goes_on(choice, most):
             self._ask(min(self._batch_size(), most - self._model.asked))
@@ -179,7 +177,7 @@ class Hunt:
         context = context_of(source, unit, others)
         if self._asker.context_tokens > LARGE_CONTEXT:
             whole = source.text
-            if self._tokens(whole) * _LARGE_SHARE <= self._asker.context_tokens:
+            if self._tokens(whole) <= self._limits.file_share * self._asker.context_tokens:
                 context = whole
         return Shown(
             suspect=suspect,
@@ -187,7 +185,7 @@ class Hunt:
             code=unit.text,
             context=context,
             documented=self._documented(suspect),
-            values=values_in(suspect, self._case.traced),
+            values=values_in(suspect, self._case.traced, self._limits.told_values),
         )
 
     def _documented(self, suspect: Suspect) -> bool:
@@ -220,6 +218,7 @@ class Hunt:
                 seed=self._case.seed,
                 votes=bool(voted),
                 count_tokens=self._tokens,
+                issue_characters=self._limits.issue_characters,
             )
         )
         answered = propose_edits(questions, self._asker, self._notebook)
@@ -269,7 +268,7 @@ class Hunt:
             wrong = gauge.told(tried.reading)
             if tried.reading.words == base.words or not wrong:
                 return
-            failure = _few(wrong)
+            failure = "\n".join(_shortest_first(wrong)[: self._limits.told_calls])
         elif tried.failure is None or tried.message == self._trials.base.message:
             return
         else:
@@ -283,13 +282,12 @@ class Hunt:
         for suspect in self._case.suspects[:1]:
             gauge = self._probing.gauge(suspect)
             if gauge is not None and gauge.base is not None:
-                calls = sorted(gauge.told(gauge.base), key=lambda c: (len(c), c))
-                groups = [calls[n : n + _FEW] for n in range(0, len(calls), _FEW)]
+                calls, few = _shortest_first(gauge.told(gauge.base)), self._limits.told_calls
+                groups = [calls[n : n + few] for n in range(0, len(calls), few)]
                 return ["\n".join(group) for group in groups]
         tests = list(self._case.files.tests.values())
         return sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
 
 
-def _few(calls: Sequence[str]) -> str:
-    """The shortest few of several failing calls."""
-    return "\n".join(sorted(calls, key=lambda c: (len(c), c))[:_FEW])
+def _shortest_first(calls: Iterable[str]) -> list[str]:
+    return sorted(calls, key=lambda call: (len(call), call))

@@ -1,6 +1,6 @@
 """How far one turn of the repair search goes. All are settings (`[repair]`)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from surefoot.execute.repair.select import Weights
 
@@ -31,4 +31,33 @@ class RepairLimits:
     """Generated inputs on which candidates that pass are compared."""
     wider_s: float = 5.0
     """Usual duration of the passing tests that a candidate meets in the worker; all are run in the end."""
+    large_samples: int = 8
+    """Answers asked of a model with a large context, which is the stronger and the dearer one."""
+    issue_characters: int = 1_200
+    """Length up to which the issue is told whole; a longer one is left to the failing check."""
+    told_calls: int = 3
+    """Failing calls told in one prompt."""
+    told_values: int = 12
+    """Values of variables told in one prompt."""
+    file_share: float = 0.25
+    """Part of a large context that a suspect's file may take to be shown whole."""
     weights: Weights = field(default_factory=Weights)
+
+    def widened(self, by: int) -> "RepairLimits":
+        """So many times as much of everything that is looked at, asked and shown; files at most half of a context."""
+        return replace(
+            self,
+            candidates=by * self.candidates,
+            first_order=by * self.first_order,
+            beam=by * self.beam,
+            deeper=by * self.deeper,
+            suspects=by * self.suspects,
+            samples=by * self.samples,
+            least_samples=by * self.least_samples,
+            inputs=by * self.inputs,
+            large_samples=by * self.large_samples,
+            issue_characters=by * self.issue_characters,
+            told_calls=by * self.told_calls,
+            told_values=by * self.told_values,
+            file_share=min(0.5, by * self.file_share),
+        )

@@ -197,7 +197,7 @@ def imported_paths(test: Source, paths: Iterable[str]) -> tuple[str, ...]:
 _ENTRY: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+) (?P<told>.+)", re.DOTALL)
 
 
-def values_in(suspect: Suspect, traced: Sequence[str], most: int = 12) -> tuple[str, ...]:
+def values_in(suspect: Suspect, traced: Sequence[str], most: int) -> tuple[str, ...]:
     """`name = value` in a suspect's lines, from a trace's `path:line name = value`; the first and the last ones."""
     unit = suspect.unit
     if unit is None:

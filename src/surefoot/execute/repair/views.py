@@ -14,7 +14,6 @@ from surefoot.execute.repair.localise import Suspect
 _MOST_TOKENS: Final = 900
 _LEAST_REWRITE: Final = 220
 _MARGIN: Final = 40
-_ISSUE_CHARACTERS: Final = 1_200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +98,8 @@ class Batch:
     votes: bool
     """Something passes already."""
     count_tokens: Callable[[str], int]
+    issue_characters: int
+    """Length up to which the issue is told."""
 
 
 def questions_of(batch: Batch) -> tuple[EditQuestion, ...]:
@@ -186,7 +187,7 @@ def _other_failure(batch: Batch, place: int) -> str:
 def _told_issue(batch: Batch) -> str:
     """The issue unless the failing check says it all; never cut in the middle of what is sent."""
     text = batch.issue.strip()
-    return text if len(text) <= _ISSUE_CHARACTERS else ""
+    return text if len(text) <= batch.issue_characters else ""
 
 
 def _body_tokens(batch: Batch, shown: Shown, view: EditView) -> int:
