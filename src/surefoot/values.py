@@ -422,6 +422,8 @@ class ModelFailure:
     usage: Usage = Usage()
     retry_after_s: float | None = None
     wall_s: float = 0.0
+    unbilled: bool = False
+    """The provider turned the request down before anything was written, so a missing usage is none."""
 
 
 ModelAnswer = ModelReply | ModelFailure

@@ -1,6 +1,7 @@
 """A model behind budget and ledger: what is asked again, what is waited for, and what it is counted at."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -170,6 +171,16 @@ def test_a_reply_that_was_lost_is_counted_at_its_most(fault: ModelFault, tokens:
     usage = table.journal.spend().usage
     answered = 10 if FAULTS[fault].extra_calls else 0
     assert usage.prompt_tokens + usage.completion_tokens == tokens + answered
+
+
+def test_a_request_that_was_turned_down_is_counted_as_nothing() -> None:
+    """The failure's own word stands against the rule that a lost reply may have cost as much as was reserved."""
+    model = Sequel(replace(fails(ModelFault.MALFORMED), unbilled=True))
+    table = Table(model)
+    table.asker.ask(ask())
+    assert len(model.asked) == 2
+    assert table.journal.spend().usage == Usage()
+    assert table.journal.spend().reserved_tokens == 0
 
 
 def test_a_reported_usage_is_kept_as_it_is() -> None:

@@ -304,7 +304,7 @@ def _billed(call: _Call, answer: ModelAnswer) -> ModelAnswer:
     """The answer with what it is counted at: as reported, else as much as it can have cost."""
     if answer.usage.prompt_tokens > 0:
         return answer
-    if isinstance(answer, ModelReply) or answer.fault in _CUT:
+    if isinstance(answer, ModelReply) or (answer.fault in _CUT and not answer.unbilled):
         return replace(answer, usage=call.upper)
     return answer
 

@@ -76,6 +76,7 @@ _SETTINGS: Final[Mapping[str, object]] = {
 _LOGGERS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 # Without a key of the user's for a server of the user's own, LiteLLM would take one from the environment and send it there.
 _NO_KEY: Final = "no-key"
+_OPTIONAL: Final = frozenset({"temperature", "seed", "stop", "response_format", "stream_options"})
 _TELLING: Final = 8
 """So many signs of a key tell nothing: its kind."""
 
@@ -255,6 +256,7 @@ class HostedModel:
             usage=self._paid(fault.usage),
             retry_after_s=fault.retry_after_s,
             wall_s=wall_s,
+            unbilled=fault.rejected,
         )
 
     def _call(
@@ -353,10 +355,9 @@ class HostedModel:
             wall_s=wall_s,
         )
 
-    def _learn(self, unsupported: str | None) -> None:
+    def _learn(self, unsupported: Sequence[str]) -> None:
         """Leave out, from the next call on, what the provider said that it does not take."""
-        if unsupported in ("temperature", "seed", "stop", "response_format", "stream_options"):
-            self._left_out |= {unsupported}
+        self._left_out |= _OPTIONAL & set(unsupported)
 
     def _paid(self, usage: Usage) -> Usage:
         if usage.cost_usd > 0:

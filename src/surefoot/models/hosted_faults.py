@@ -76,7 +76,7 @@ def explain(
         return wire.Fault(kind=kind, message=str(problem))
     else:
         # Not sent over our line: a provider with a client of its own, or nothing was sent at all.
-        failure = _by_words(problem)
+        failure = replace(_by_words(problem), rejected=False)
     return replace(failure, kind=named) if named is not None and failure.kind in _VAGUE else failure
 
 

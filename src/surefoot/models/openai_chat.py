@@ -1,7 +1,7 @@
 """A model behind an OpenAI-compatible HTTP endpoint: OpenAI itself, Ollama, vLLM, llama.cpp and the like.
 
 No call is made before `complete`. Every way in which a call can go wrong is a `ModelFailure`. Nothing is retried here, with
-one exception: a server that names an optional field which it does not take is asked once more without it.
+one exception: a server that names optional fields which it does not take is asked once more without them.
 """
 
 import json
@@ -179,7 +179,8 @@ class OpenAIChat:
         if isinstance(outcome, ModelReply):
             self._learn(request, outcome.usage)
             return outcome
-        lost = outcome.kind in _LOST and outcome.usage.prompt_tokens == 0
+        silent = outcome.usage.prompt_tokens == 0 and not outcome.rejected
+        lost = outcome.kind in _LOST and silent
         return ModelFailure(
             fault=outcome.kind,
             message=self._clean(outcome.message),
@@ -187,6 +188,7 @@ class OpenAIChat:
             usage=self._paid(self._at_most(request) if lost else outcome.usage),
             retry_after_s=outcome.retry_after_s,
             wall_s=wall_s,
+            unbilled=outcome.rejected,
         )
 
     def _learn(self, request: ModelRequest, usage: Usage) -> None:
@@ -239,17 +241,16 @@ class OpenAIChat:
             body.pop("top_logprobs", None)
         return canonical(body)
 
-    def _adapt(self, unsupported: str | None) -> bool:
+    def _adapt(self, unsupported: Sequence[str]) -> bool:
         """Leave out, from now on, what the server said that it does not take; whether asking again makes sense."""
-        name = "logprobs" if unsupported == "top_logprobs" else unsupported
-        if name == "max_tokens" and self._length_field == name:
-            # OpenAI's reasoning models renamed it; older servers know only the first name.
+        names = {"logprobs" if name == "top_logprobs" else name for name in unsupported}
+        fresh = (names & _OPTIONAL) - self._left_out
+        self._left_out |= fresh
+        # OpenAI's reasoning models renamed it; older servers know only the first name.
+        renamed = self._length_field in names and self._length_field == "max_tokens"
+        if renamed:
             self._length_field = "max_completion_tokens"
-            return True
-        if name in _OPTIONAL and name not in self._left_out:
-            self._left_out |= {name}
-            return True
-        return False
+        return renamed or bool(fresh)
 
     def _post(self, body: bytes, started: float) -> wire.Completion | wire.Fault:
         url = self._server.base_url.rstrip("/") + "/chat/completions"

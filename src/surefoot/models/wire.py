@@ -3,6 +3,7 @@
 Everything that comes over the wire is untrusted: a reply of the wrong shape is a `MALFORMED` failure, never an exception.
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -39,6 +40,10 @@ _BY_WORDS: Final = (
 _UNSUPPORTED: Final = re.compile(
     r"unsupported|not supported|unrecognized|unknown (field|param)|extra inputs|invalid (?:temperature|seed|stop)\b",
     re.IGNORECASE,
+)
+_NAMES: Final = re.compile(
+    r"""['"`]([a-z_]+)['"`]|\binvalid\ (temperature|seed|stop)\b|:\ ([a-z_]+(?:,\ ?[a-z_]+)*)""",
+    re.VERBOSE,
 )
 _BY_STATUS: Final[Mapping[int, ModelFault]] = {
     401: ModelFault.AUTH,
@@ -115,8 +120,8 @@ class _ErrorDetail(_Wire):
 
 class _ErrorBody(_Wire):
     error: _ErrorDetail | str | None = None
-    detail: str | None = None
-    message: str | None = None
+    detail: object = None
+    message: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +146,10 @@ class Fault:
     message: str
     usage: Usage = Usage()
     retry_after_s: float | None = None
-    unsupported: str | None = None
-    """The request's field that the server does not take, when it says so."""
+    unsupported: tuple[str, ...] = ()
+    """Names, fields of the request among them, in words that say what the server does not take."""
+    rejected: bool = False
+    """The server turned the request down, in words of its own, and wrote nothing."""
 
 
 def read_completion(body: bytes) -> Completion | Fault:
@@ -178,6 +185,7 @@ def read_completion(body: bytes) -> Completion | Fault:
 def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
     """The body of a reply with any other status. Header names are lower-case."""
     error = _read_error(body)
+    stated = error is not None
     if error is None:
         begin = body[:200].decode("utf-8", "replace").strip()
         error = _ErrorDetail(message=f"status {status}" + (f": {begin!r}" if begin else ""))
@@ -187,6 +195,10 @@ def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
         message=fault.message,
         retry_after_s=_retry_after(headers),
         unsupported=fault.unsupported,
+        # A timeout is a gateway's word for a server that was at work on an answer.
+        rejected=stated
+        and httpx.codes.is_client_error(status)
+        and fault.kind is not ModelFault.TIMEOUT,
     )
 
 
@@ -219,8 +231,17 @@ def _read_error(body: bytes) -> _ErrorDetail | None:
         return None
     if isinstance(parsed.error, _ErrorDetail):
         return parsed.error
-    text = parsed.error or parsed.detail or parsed.message
+    text = parsed.error or _told(parsed.detail) or _told(parsed.message)
     return _ErrorDetail(message=text) if text else None
+
+
+def _told(given: object) -> str:
+    """A text, or a validator's list of what is wrong (FastAPI's servers; Mistral's puts it into the message)."""
+    if isinstance(given, dict):
+        given = given.get("detail")
+    if isinstance(given, list):
+        return json.dumps(given)
+    return given if isinstance(given, str) else ""
 
 
 def _status_of(error: _ErrorDetail) -> int:
@@ -237,7 +258,7 @@ def _classify(status: int, error: _ErrorDetail) -> Fault:
     return Fault(
         kind=ModelFault.REFUSAL if error.is_moderated else _kind(status, words),
         message=message[:500],
-        unsupported=_unsupported(error, words) if status in (400, 422) else None,
+        unsupported=_unsupported(error, words) if status in (400, 422) else (),
     )
 
 
@@ -256,13 +277,13 @@ def _kind(status: int, words: str) -> ModelFault:
     return ModelFault.NOT_FOUND if httpx.codes.is_redirect(status) else ModelFault.MALFORMED
 
 
-def _unsupported(error: _ErrorDetail, words: str) -> str | None:
+def _unsupported(error: _ErrorDetail, words: str) -> tuple[str, ...]:
     if not _UNSUPPORTED.search(words):
-        return None
+        return ()
     if error.param:
-        return error.param
-    named = re.search(r"['\"`]([a-z_]+)['\"`]|invalid (temperature|seed|stop)\b", error.message)
-    return (named.group(1) or named.group(2)) if named else None
+        return (error.param,)
+    found = (quoted or invalid or listed for quoted, invalid, listed in _NAMES.findall(words))
+    return tuple(name.strip() for names in found for name in names.split(","))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

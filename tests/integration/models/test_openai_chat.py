@@ -215,6 +215,38 @@ def test_an_optional_field_that_is_refused_is_left_out(param: str, kept: str, go
         assert gone not in there.seen[-1].body
 
 
+SEVERAL = {
+    "listed": b'{"error":{"message":"Unrecognized request arguments supplied: logprobs, seed","param":null}}',
+    "quoted": b'{"error":"these are not supported: \'top_logprobs\', `seed`"}',
+    "a validator's": json.dumps(
+        {"detail": [{"type": "extra_forbidden", "loc": ["body", name]} for name in ("logprobs", "seed")]
+         + [{"msg": "Extra inputs are not permitted"}]}
+    ).encode(),
+    "a validator's, wrapped": json.dumps(
+        {"message": {"detail": [
+            {"loc": ["body", name], "msg": "Extra inputs are not permitted"} for name in ("logprobs", "seed")
+        ]}}
+    ).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SEVERAL.values(), ids=SEVERAL.keys())
+def test_several_fields_that_are_refused_together_are_left_out_together(words: bytes) -> None:
+    """One 400 that names them all is enough; what it does not name goes on being sent."""
+
+    def behave(seen: Seen) -> Wire:
+        refused = {"logprobs", "top_logprobs", "seed"} & set(seen.body)
+        return Wire(status=400, body=words) if refused else Wire(body=completion("fine"))
+
+    with ScriptedServer(behave) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url, logprobs=True))
+        (answer,) = model.complete((ask(),))
+        model.close()
+        assert isinstance(answer, ModelReply)
+        assert len(there.seen) == 2
+        assert "temperature" in there.seen[-1].body
+
+
 # --- what comes back -----------------------------------------------------------------------------
 
 
@@ -321,6 +353,24 @@ def test_every_fault_is_typed(wire: Wire, fault: str) -> None:
     assert got.fault.value == fault, got
     assert got.message
     assert KEY not in got.message
+
+
+@pytest.mark.parametrize(
+    ("wire", "free"),
+    [
+        (error(400, "what?"), True),
+        (error(422, "what?"), True),
+        (Wire(status=400, body=b"<html>what?</html>"), False),
+        (error(408, "too slow"), False),
+        (error(200, "what?"), False),
+        (Wire(body=b"[]"), False),
+    ],
+)
+def test_a_request_that_was_turned_down_costs_nothing(wire: Wire, *, free: bool) -> None:
+    """A server that says in its own words that it takes no such request has written nothing; any other loss is counted."""
+    got = failure(wire)
+    assert got.unbilled is free
+    assert (got.usage.prompt_tokens == 0) is free
 
 
 def test_a_key_in_the_servers_words_is_not_repeated() -> None:
