@@ -63,6 +63,7 @@ from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
 from surefoot.ledger import FileLedger, read_events, recent_turns
+from surefoot.ledger.blobs import BlobStore
 from surefoot.lineup import AUTO, Lineup
 from surefoot.models.registry import is_local
 from surefoot.models.router import PolicyRouter
@@ -319,6 +320,17 @@ def read_story_of(project: Project, run_id: RunId) -> Story:
     return read_story(run_id, tuple(read_events(project.ledger_file(run_id))))
 
 
+def frozen_of(project: Project, run_id: RunId) -> Frozen:
+    """What a run was started with, as its ledger keeps it.
+
+    Raises:
+        UsageError: The run has no beginning.
+        LedgerError: The blob is missing, or is not what it was.
+    """
+    opened = _opened_of(read_story_of(project, run_id))
+    return decode(Frozen, BlobStore(project.blobs).get(opened.settings))
+
+
 def look_up(project: Project, run_id: RunId) -> tuple[Story, Diff | None]:
     """A run's story and its diff, from the ledger and the repository alone."""
     story = read_story_of(project, run_id)
@@ -392,15 +404,7 @@ def _opened_of(story: Story) -> RunOpened:
 
 
 def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path) -> Parts:
-    lineup = Lineup(
-        model=frozen.model,
-        base_url=frozen.base_url,
-        judges=frozen.request.solver_model or frozen.settings.solver.model,
-        profile=frozen.profile,
-        settings=frozen.settings.models,
-        environ=around.environ,
-        cache=project.places.cache,
-    )
+    lineup = lineup_of(project, frozen, around.environ)
     if frozen.model != AUTO:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
     judging = lineup.judging()
@@ -418,6 +422,19 @@ def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path
         suite=suite,
         auditors=_auditors(project, frozen, processes, plan, suite, around),
         baseline=read_baseline(project.root / BASELINE_NAME),
+    )
+
+
+def lineup_of(project: Project, frozen: Frozen, environ: Mapping[str, str]) -> Lineup:
+    """The models of a run."""
+    return Lineup(
+        model=frozen.model,
+        base_url=frozen.base_url,
+        judges=frozen.request.solver_model or frozen.settings.solver.model,
+        profile=frozen.profile,
+        settings=frozen.settings.models,
+        environ=environ,
+        cache=project.places.cache,
     )
 
 
@@ -554,7 +571,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         reviewers=_reviewers(frozen, judges, journal),
         person=around.person,
         router=PolicyRouter(
-            parts.lineup.routing(_history(project, session.run_id)),
+            parts.lineup.routing(turns_before(project, session.run_id)),
             lambda name: metered(parts.lineup.open(name)),
         ),
     )
@@ -601,7 +618,7 @@ def _write_records(project: Project, run_id: RunId, folder: Path) -> None:
     (folder / "REPLAY.jsonl").write_bytes(lines)
 
 
-def _history(project: Project, run_id: RunId) -> tuple[TurnClosed, ...]:
+def turns_before(project: Project, run_id: RunId) -> tuple[TurnClosed, ...]:
     """Turns of runs before this one, so that a resumed run sees what it saw at first."""
     earlier = [r for r in reversed(project.run_ids()) if r < run_id]
     return recent_turns((project.ledger_file(r) for r in earlier), most=REMEMBERED)

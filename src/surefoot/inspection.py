@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events import (
@@ -14,14 +14,15 @@ from surefoot.events import (
     TurnClosed,
 )
 from surefoot.gitops import ledger_head, tree_exists
+from surefoot.kernel.budget import share_used
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import RouteRequest
-from surefoot.kernel.state import apply, fold
+from surefoot.kernel.state import RunState, apply, fold
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.projection import Projection
 from surefoot.project import Project
-from surefoot.values import Digest, EventId, RunId, TreeId, TurnId, UnitId
+from surefoot.values import Ceilings, Digest, EventId, RunId, TreeId, TurnId, Unit, UnitId
 
 _CLASSES: tuple[EventClass, ...] = (
     "orchestrator",
@@ -44,7 +45,7 @@ def projection(project: Project) -> Iterator[Projection]:
 
 
 def route_request(project: Project, run_id: RunId, unit_id: str) -> RouteRequest:
-    """What the router would be asked for a unit now, by the run's own ledger.
+    """What the router would have been asked for a unit when the run last recorded anything, by its own ledger.
 
     Raises:
         UsageError: The run has no such unit.
@@ -54,12 +55,37 @@ def route_request(project: Project, run_id: RunId, unit_id: str) -> RouteRequest
     if found is None:
         known = ", ".join(state.units) or "none yet"
         raise UsageError(f"run {run_id} has no unit {unit_id!r}; it has {known}")
+    return asked_of_router(state, found.unit)
+
+
+def asked_of_router(state: RunState, unit: Unit) -> RouteRequest:
+    """What a run in this state asks its router for a unit, at the time of its last event."""
+    now = state.last_time
     return RouteRequest(
-        unit=found.unit,
-        refused=frozenset(m for u, m in state.no_fly if u == found.unit.unit_id),
-        grounded=frozenset(state.grounded),
-        pressure=0.0,
+        unit=unit,
+        refused=frozenset(m for u, m in state.no_fly if u == unit.unit_id),
+        grounded=frozenset(
+            model
+            for model, until in state.grounded.items()
+            if until is None or now is None or until > now
+        ),
+        pressure=_pressure(state),
     )
+
+
+def _pressure(state: RunState) -> float:
+    """The largest used share of a ceiling."""
+    policy, now = state.policy, state.last_time
+    if policy is None or now is None:
+        return 0.0
+    ceilings = Ceilings(
+        max_iterations=policy.max_iterations,
+        time_s=policy.time_s,
+        max_files=policy.max_files,
+        tokens=policy.tokens,
+        cost_usd=policy.cost_usd,
+    )
+    return share_used(ceilings, replace(state.spend, time_s=state.elapsed_s(now)))
 
 
 def query(

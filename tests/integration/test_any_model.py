@@ -100,8 +100,13 @@ def test_a_limit_beyond_the_time_limit_pauses_and_resume_goes_on(shop: Shop) -> 
     run = shop.run("solve", ISSUE, "--model", model, "--time-limit", "200")
     assert run["status"] == "paused"
     assert "asked again from" in str(run["reason"])
-    told = shop.surefoot("models", "explain", "fix-1", "--model", model).stdout
-    assert "grounded" in told
+    # Explained by what the run was started with, whatever the file says by now.
+    (shop.root / "surefoot.toml").write_text('[models]\ndeny = ["*"]\nprofile = "economy"\n')
+    told = shop.run("models", "explain", "fix-1")
+    assert [(d["model"], d["rule"]) for d in told["denied"]] == [(model, "grounded")]  # type: ignore[attr-defined]
+    assert told["profile"] == "balanced"
+    told = shop.run("models", "explain", "fix-1", "--profile", "quality")
+    assert told["profile"] == "quality"
     assert shop.run("resume")["status"] == "paused"
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from surefoot.models.catalogue import Card
     from surefoot.models.select import Scored, Selection, Standing
     from surefoot.project import Project
-    from surefoot.values import Unit, UnitType
+    from surefoot.values import RunId, Unit, UnitType
 
 app = typer.Typer(
     help="List, explain, pull and test models.", no_args_is_help=True, rich_markup_mode=None
@@ -101,14 +101,22 @@ def explain(
     from dataclasses import replace
 
     from surefoot.cli.solve import read_profile
-    from surefoot.models.select import needs_of, select
+    from surefoot.models.select import Standing, needs_of, select
+    from surefoot.values import UnitType
 
-    project = _project(repo)
-    lineup = _lineup(project, model, base_url, read_profile(profile))
-    asked, standing = _asked(project, unit, run)
-    policy = lineup.routing(_history(project))
+    project, chosen = _project(repo), read_profile(profile)
+    if unit in list(UnitType) and run is None:
+        lineup = _lineup(project, model, base_url, chosen)
+        work, standing, turns = _plain_unit(UnitType(unit)), Standing(), _history(project)
+    elif project is None:
+        raise UsageError(f"{unit!r} is no kind of unit; give one of {', '.join(UnitType)}")
+    else:
+        run_id = project.find_run(run)
+        lineup = _lineup_of(project, run_id, model, base_url, chosen)
+        work, standing, turns = _of_run(project, run_id, unit)
+    policy = lineup.routing(turns)
     standing = replace(standing, profile=policy.profile, history=policy.history)
-    selection = select(needs_of(asked), policy.cards, policy.rules, standing)
+    selection = select(needs_of(work), policy.cards, policy.rules, standing)
     if json:
         print_json(_as_json(lineup, selection))
     else:
@@ -204,6 +212,41 @@ def _lineup(
     )
 
 
+def _lineup_of(
+    project: "Project",
+    run_id: "RunId",
+    model: str | None,
+    base_url: str | None,
+    profile: str | None,
+) -> "Lineup":
+    """The models of a run, by what it was started with; what is given here stands in place of that."""
+    from dataclasses import replace
+
+    from surefoot.app import frozen_of, lineup_of
+
+    frozen = frozen_of(project, run_id)
+    request = replace(
+        frozen.request,
+        model=model or frozen.request.model,
+        base_url=base_url or frozen.request.base_url,
+        profile=profile or frozen.request.profile,
+    )
+    return lineup_of(project, replace(frozen, request=request), dict(os.environ))
+
+
+def _of_run(
+    project: "Project", run_id: "RunId", unit_id: str
+) -> "tuple[Unit, Standing, tuple[TurnClosed, ...]]":
+    """A unit of a run, how the run stood when it last recorded anything, and the turns before it."""
+    from surefoot.app import turns_before
+    from surefoot.inspection import route_request
+    from surefoot.models.select import Standing
+
+    asked = route_request(project, run_id, unit_id)
+    standing = Standing(refused=asked.refused, grounded=asked.grounded, pressure=asked.pressure)
+    return asked.unit, standing, turns_before(project, run_id)
+
+
 def _ready(lineup: "Lineup", card: "Card") -> tuple[bool, str]:
     from surefoot.models import known_models
 
@@ -218,21 +261,6 @@ def _ready(lineup: "Lineup", card: "Card") -> tuple[bool, str]:
 
 def _price(card: "Card") -> str:
     return f"${card.prompt_usd:g} in, ${card.completion_usd:g} out for a million tokens"
-
-
-def _asked(project: "Project | None", given: str, run: str | None) -> "tuple[Unit, Standing]":
-    """A kind of unit, or a unit of a run with how that run stands."""
-    from surefoot.models.select import Standing
-    from surefoot.values import UnitType
-
-    if given in list(UnitType) and run is None:
-        return _plain_unit(UnitType(given)), Standing()
-    if project is None:
-        raise UsageError(f"{given!r} is no kind of unit; give one of {', '.join(UnitType)}")
-    from surefoot.inspection import route_request
-
-    asked = route_request(project, project.find_run(run), given)
-    return asked.unit, Standing(refused=asked.refused, grounded=asked.grounded)
 
 
 def _plain_unit(kind: "UnitType") -> "Unit":
