@@ -33,8 +33,6 @@ _OPTIONS: Final = (
     "--max-columns=300",
     "--max-columns-preview",
     "--hidden",
-    # A worktree's `.git` is a file that says where the repository is, which the sandbox does not show.
-    "--no-require-git",
 )
 
 _SPEC: Final = spec(

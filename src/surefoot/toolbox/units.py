@@ -89,11 +89,19 @@ def with_indent(text: str, name: str, indent: str) -> str:
     if own == indent:
         return "\n".join(lines)
     fixed = {number - len(wrapper) for number in _inside_strings(tree)}
+    below = {n: line for n, line in enumerate(lines[1:], start=2) if n not in fixed}
+    if not own and all(_is_deeper(line, indent) for line in below.values()):
+        # Copied from its place, but for the white space before its first line.
+        fixed.update(below)
     shifted = [
         line if number in fixed else _shift(line, own, indent)
         for number, line in enumerate(lines, start=1)
     ]
     return "\n".join(shifted)
+
+
+def _is_deeper(line: str, indent: str) -> bool:
+    return not line.strip() or (line.startswith(indent) and line[len(indent)] in " \t")
 
 
 def _shift(line: str, own: str, indent: str) -> str:

@@ -16,6 +16,7 @@ SECRET = "the secret that nobody may see"
 BAD_PATHS = (
     "../secret.txt",
     "src/../../secret.txt",
+    "src/../notes.txt",
     "/etc/passwd",
     "//etc/passwd",
     "{outside}/secret.txt",
@@ -130,11 +131,13 @@ def test_a_shell_command_stays_inside(call: Call, workspace: Workspace, traps: P
     before = (workspace.path / ".git").read_bytes()
     line = (
         f"cat {traps}/secret.txt; echo x > {traps}/new; cat src/link_file; echo x > .git; rm -f .git; "
+        "echo x > ../new; "
         "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; ls"
     )
     outcome = call("shell", command=line)
     assert SECRET not in outcome.output
     assert "notes.txt" in outcome.output
     assert not (traps / "new").exists()
+    assert not (workspace.path.parent / "new").exists()
     assert (workspace.path / ".git").read_bytes() == before
     assert outcome.changed == ()

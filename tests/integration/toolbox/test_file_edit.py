@@ -133,16 +133,13 @@ def test_line_ends_final_newline_and_byte_order_mark_stay(
     """Whatever line ends the new text comes with."""
     path = workspace.path / "w.py"
     path.write_bytes(b"\xef\xbb\xbfdef f():\r\n    return 1\r\n\r\n\r\ndef g():\r\n    return 2")
-    assert call(
-        "file_edit",
-        path="w.py",
-        search="f():\n    return 1\n",
-        replace="f():\n    x = 1\n    return x\n",
-    ).ok
+    new = "f():\n    x = 1\n    return x\n"
+    assert call("file_edit", path="w.py", search="f():\n    return 1\n", replace=new).ok
+    assert call("file_edit", path="w.py", unit="f", text=f"def  {new}").ok
     assert call("file_edit", path="w.py", unit="g", text="def g():\n    return 3\n\n").ok
-    assert call("file_edit", path="w.py", search="def f", replace="def  f").ok
+    assert call("file_edit", path="w.py", search="\n\n\ndef g", replace="\n\n\ndef  g").ok
     assert read("w.py") == (
-        b"\xef\xbb\xbfdef  f():\r\n    x = 1\r\n    return x\r\n\r\n\r\ndef g():\r\n    return 3"
+        b"\xef\xbb\xbfdef  f():\r\n    x = 1\r\n    return x\r\n\r\n\r\ndef  g():\r\n    return 3"
     )
     assert call("file_edit", path="notes.txt", search="three\n", replace="3").ok
     assert read("notes.txt") == b"one\ntwo\n3\n"

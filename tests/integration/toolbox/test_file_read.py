@@ -46,6 +46,14 @@ def test_a_long_file_is_read_piece_by_piece(call: Call, workspace: Workspace) ->
     assert seen == 1000
 
 
+def test_no_more_lines_than_a_model_can_use_are_shown(call: Call, workspace: Workspace) -> None:
+    """Short lines do not fill the bound on characters."""
+    write(workspace, "short.txt", "x\n" * 500)
+    output = call("file_read", path="short.txt", first_line=11, last_line=499).output
+    assert output.startswith("short.txt, lines 11 to 210 of 500\n")
+    assert output.endswith("210 | x\n[go on with first_line 211]")
+
+
 def test_one_endless_line_is_cut_and_says_so(call: Call, workspace: Workspace) -> None:
     """A minified file fills no prompt."""
     write(workspace, "min.js", "x" * 100_000)

@@ -1,4 +1,4 @@
-"""What `shell` runs, and what it tells of it."""
+"""What `shell` runs, and what it tells of it; files come to be below folders only, which every fence allows."""
 
 from collections.abc import Callable
 
@@ -24,23 +24,26 @@ def test_both_streams_and_the_exit_code_are_shown(call: Call) -> None:
 def test_what_changed_is_read_from_the_worktree(call: Call, workspace: Workspace) -> None:
     """Written, removed and moved files, sorted; not ignored ones, and not what was changed before."""
     (workspace.path / "data" / "settings.json").write_text("{}\n")
-    line = "echo x >> notes.txt; rm src/other.js; mv pyproject.toml b.toml; echo x > noise.log"
+    line = "echo x >> notes.txt; rm src/other.js; mv src/agenda.py data/; echo x > src/noise.log"
     outcome = call("shell", command=line)
-    assert outcome.changed == ("b.toml", "notes.txt", "pyproject.toml", "src/other.js")
-    assert outcome.output.endswith("changed: b.toml, notes.txt, pyproject.toml, src/other.js")
-    assert call("shell", command="echo x >> new; rm new").changed == ()
+    assert outcome.changed == ("data/agenda.py", "notes.txt", "src/agenda.py", "src/other.js")
+    assert outcome.output.endswith(
+        "changed: data/agenda.py, notes.txt, src/agenda.py, src/other.js"
+    )
+    assert call("shell", command="echo x > src/new; rm src/new").changed == ()
 
 
 def test_a_long_output_keeps_its_head_and_more_of_its_tail(call: Call) -> None:
     """Within the bound, also when both streams are long and many files change."""
     line = (
         "seq 1 20000; seq 100001 120000 >&2; "
-        "for n in $(seq 1 300); do echo > a-rather-long-name-$n.txt; done"
+        "for n in $(seq 1 300); do echo > src/a-rather-long-name-$n.txt; done"
     )
     outcome = call("shell", command=line)
     assert len(outcome.output) <= OUTPUT_CHARACTERS
     for kept in ("stdout:\n1\n", "\n20000\n", "stderr:\n100001\n", "\n120000\n", "more"):
         assert kept in outcome.output
+    assert outcome.output.count("the middle is left out") == 2
     assert len(outcome.changed) == 300
 
 
@@ -52,18 +55,18 @@ def test_an_output_without_end_does_not_fill_memory(call: Call) -> None:
 
 def test_a_command_that_does_not_end_is_ended(call: Call, workspace: Workspace) -> None:
     """What it said and changed until then is told."""
-    outcome = call("shell", command="echo begun; echo x > new.txt; sleep 60", timeout_s=1)
+    outcome = call("shell", command="echo begun; echo x > src/new.txt; sleep 60", timeout_s=1)
     assert not outcome.ok
     assert outcome.exit_code is None
     assert "did not end within 1 s" in outcome.error
     assert "begun" in outcome.output
-    assert outcome.changed == ("new.txt",)
+    assert outcome.changed == ("src/new.txt",)
     assert "timeout_s" in call("shell", command="true", timeout_s=121).error
 
 
 def test_a_command_over_a_limit_is_told_apart(call: Call) -> None:
     """By the signal that ended it."""
-    large = call("shell", command="exec head -c 9000000 /dev/zero > big.log")
+    large = call("shell", command="exec head -c 9000000 /dev/zero > src/big.log")
     assert "File size limit exceeded" in large.error
     assert "Killed" in call("shell", command="kill -9 $$").error
 
@@ -81,13 +84,17 @@ def test_output_is_text_whatever_was_printed(call: Call) -> None:
 
 def test_a_nested_repository_is_an_error_that_the_next_command_can_mend(call: Call) -> None:
     """Nothing can be told of what changed until it is gone; what was printed is told."""
-    made = call("shell", command="git init -q inner && echo x > inner/a && echo made")
+    repository = (
+        "mkdir -p src/inner/.git/objects src/inner/.git/refs/heads; echo x > src/inner/a; "
+        "echo 'ref: refs/heads/main' > src/inner/.git/HEAD; echo made"
+    )
+    made = call("shell", command=repository)
     assert not made.ok
     assert "nested git repository" in made.error
     assert "made" in made.output
-    mended = call("shell", command="rm -rf inner; echo x > kept.txt")
+    mended = call("shell", command="rm -rf src/inner; echo x > src/kept.txt")
     assert mended.ok
-    assert mended.changed == ("kept.txt",)
+    assert mended.changed == ("src/kept.txt",)
 
 
 @pytest.mark.parametrize("wall_s", [5, 600])

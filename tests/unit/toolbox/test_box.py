@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -191,10 +192,19 @@ def test_a_schema_that_is_none_is_refused(schema: str) -> None:
         Box([Probe(echo, schema=schema)])
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # how jsonschema speaks of a fetch
+def test_a_schema_is_never_fetched_from_anywhere(tmp_path: Path) -> None:
+    """Not even a file that is there."""
+    (tmp_path / "schema.json").write_text("{}")
+    schema = json.dumps({"$ref": (tmp_path / "schema.json").as_uri()})
+    outcome = call({}, box=Box([Probe(never, schema=schema)]))
+    assert "the schema of 'probe' cannot be applied (" in outcome.error
+
+
 @pytest.mark.parametrize(
     "schema", ['{"$ref":"https://example.org/schema"}', '{"$ref":"#"}', '{"$ref":"#/nowhere"}']
 )
-def test_a_schema_never_makes_us_fetch_or_hang(schema: str) -> None:
+def test_a_schema_never_makes_us_hang(schema: str) -> None:
     """What it refers to elsewhere, to itself without end or to nothing cannot be applied, so the tool does not run."""
     outcome = call({}, box=Box([Probe(never, schema=schema)]))
     assert "the schema of 'probe' cannot be applied" in outcome.error

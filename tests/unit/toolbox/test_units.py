@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from surefoot.errors import UsageError
-from surefoot.toolbox.text_edits import replace_unit, trouble
+from surefoot.toolbox.text_edits import replace_once, replace_unit, trouble
 from surefoot.toolbox.units import spans, tree_of, with_indent
 
 SOURCE = '''\
@@ -71,6 +71,12 @@ def test_a_unit_gives_way_whole() -> None:
     )
 
 
+def test_places_that_overlap_are_two() -> None:
+    """Either could have been meant."""
+    with pytest.raises(UsageError, match="occurs 2 times, beginning at lines 1, 2"):
+        replace_once("a\na\na\n", "a\na\n", "b\n")
+
+
 def test_a_unit_that_is_there_twice_is_not_guessed() -> None:
     """The lines of both are named."""
     with pytest.raises(UsageError, match="defined 2 times, in lines 15-16, 18-19"):
@@ -88,6 +94,16 @@ def test_text_moves_to_the_indentation_of_its_place(given: str) -> None:
     moved = with_indent(f"\n{text}\n\n", "f", "    ")
     shifted = [f"    {line}" if line else line for line in lines]
     assert moved == "\n".join([*shifted, f"    {string[0]}", *string[1:]])
+
+
+@pytest.mark.parametrize("indent", ["    ", "        ", "\t"])
+def test_text_that_only_its_first_line_is_out_of_place_in_is_put_right(indent: str) -> None:
+    """As a copy of a method is that begins at its `def`; a body of usual depth moves along."""
+    step = "\t" if indent == "\t" else "    "
+    copied = f"def f(self):\n{indent}{step}if x:\n\n{indent}{step}{step}return 1"
+    assert with_indent(copied, "f", indent) == f"{indent}{copied}"
+    usual = f"def f(self):\n{step}if x:\n{step}{step}return 1"
+    assert with_indent(usual, "f", indent) == "\n".join(indent + x for x in usual.split("\n"))
 
 
 def test_helpers_may_come_along() -> None:
