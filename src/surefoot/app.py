@@ -1,7 +1,7 @@
 """The composition root: settings in, a ready kernel out. The only module that knows every adapter."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +47,7 @@ from surefoot.gitops import (
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
+from surefoot.kernel.noted import NotedModel
 from surefoot.kernel.ports import (
     Asker,
     Auditor,
@@ -58,6 +59,9 @@ from surefoot.kernel.ports import (
     Progress,
     Reviewer,
     ReviewInput,
+    Router,
+    Suite,
+    Toolbox,
 )
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
@@ -197,19 +201,34 @@ class Outcome:
     status: RunStatus
 
 
+Metered = Callable[[Model], Asker]
+"""Puts a model behind the run's budget and ledger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast:
+    """Who speaks in a run: the real ones, or those of a tape."""
+
+    router: Callable[[Metered], Router]
+    """Chooses who is asked for each turn."""
+    judging: PinnedChain
+    judges: tuple[Model, ...]
+    """Behind the names of `judging`."""
+    suite: Callable[[Suite], Suite] = lambda suite: suite
+    tools: Callable[[Toolbox], Toolbox] = lambda box: box
+    """What stands between a run and its tests, and between an executor and its tools."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What is opened before anything is written, so that what fails here changes nothing."""
 
-    lineup: Lineup
-    judging: PinnedChain
-    judges: tuple[Model, ...]
-    """Behind the names of `judging`."""
+    cast: Cast
     processes: Processes
     fence: str
     """What its conformance probes said."""
     plan: SuitePlan
-    suite: PytestSuite
+    suite: Suite
     auditors: tuple[Auditor, ...]
     baseline: tuple[str, ...] = field(default=())
 
@@ -238,9 +257,10 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
         raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
     frozen = Frozen(settings=project.settings, request=request)
     with scratch_folder(project) as scratch:
-        parts = _parts(project, frozen, around, scratch)
-        project.prepare()
         run_id = around.ids.run_id(around.clock.now())
+        cast = _live(project, frozen, around, turns_before(project, run_id))
+        parts = parts_of(project, frozen, around, scratch, cast)
+        project.prepare()
         with open_ledger(project, run_id, around) as ledger:
             journal = Journal(ledger, around.clock)
             journal.record(_opened(project, frozen, journal))
@@ -261,7 +281,7 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
                     journal=journal,
                     around=around,
                 )
-                _drive(session, workspace)
+                drive(session, workspace)
             return _finish(project, run_id, journal)
 
 
@@ -290,7 +310,8 @@ def resume(
             raise UsageError(f"run {run_id} ended as {status}; only an unfinished run is resumed")
         frozen = _with_larger(decode(Frozen, journal.get(opened.settings)), larger)
         with scratch_folder(project) as scratch:
-            parts = _parts(project, frozen, around, scratch)
+            cast = _live(project, frozen, around, turns_before(project, run_id))
+            parts = parts_of(project, frozen, around, scratch, cast)
             project.prepare()
             turn = journal.state.turn
             (project.runs / run_id / _SUMMARY).unlink(missing_ok=True)
@@ -311,7 +332,7 @@ def resume(
                     journal=journal,
                     around=around,
                 )
-                _drive(session, workspace)
+                drive(session, workspace)
             return _finish(project, run_id, journal)
 
 
@@ -403,23 +424,35 @@ def _opened_of(story: Story) -> RunOpened:
 # --- wiring --------------------------------------------------------------------------------------
 
 
-def _parts(project: Project, frozen: Frozen, around: Surroundings, scratch: Path) -> Parts:
+def _live(
+    project: Project, frozen: Frozen, around: Surroundings, history: Sequence[TurnClosed]
+) -> Cast:
     lineup = lineup_of(project, frozen, around.environ)
     if frozen.model != AUTO:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
     judging = lineup.judging()
-    judges = tuple(lineup.open_judge(name) for name in judging.models)
+    return Cast(
+        router=lambda metered: PolicyRouter(
+            lineup.routing(history), lambda name: metered(lineup.open(name))
+        ),
+        judging=judging,
+        judges=tuple(lineup.open_judge(name) for name in judging.models),
+    )
+
+
+def parts_of(
+    project: Project, frozen: Frozen, around: Surroundings, scratch: Path, cast: Cast
+) -> Parts:
+    """The sandbox, tried out, and what runs in it."""
     processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
     fence = _tried(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = _suite(project, frozen.settings, processes, around, scratch)
     return Parts(
-        lineup=lineup,
-        judging=judging,
-        judges=judges,
+        cast=cast,
         processes=processes,
         fence=fence,
         plan=plan,
-        suite=suite,
+        suite=cast.suite(suite),
         auditors=_auditors(project, frozen, processes, plan, suite, around),
         baseline=read_baseline(project.root / BASELINE_NAME),
     )
@@ -507,7 +540,7 @@ def _toolchain(around: Surroundings, timeout_s: float) -> Toolchain:
     )
 
 
-def _drive(session: Session, workspace: GitWorkspace) -> None:
+def drive(session: Session, workspace: GitWorkspace) -> None:
     """Run until it stops; the stop is in the ledger."""
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
@@ -520,13 +553,18 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
 
     def metered(model: Model) -> MeteredModel:
         return MeteredModel(
-            model, journal, ceilings, around.clock, patience_s=patience_s, redact=redact
+            NotedModel(model, journal),
+            journal,
+            ceilings,
+            around.clock,
+            patience_s=patience_s,
+            redact=redact,
         )
 
-    judging = parts.judging
+    judging = parts.cast.judging
     if journal.state.solver != judging.models:
         journal.record(SolverPinned(chain=judging.models, reason=judging.reason))
-    judges = AskerChain([metered(judge) for judge in parts.judges], journal)
+    judges = AskerChain([metered(judge) for judge in parts.cast.judges], journal)
     prover = Prover(
         journal=journal,
         workspace=workspace,
@@ -547,6 +585,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
                 path=around.environ.get("PATH", ""),
                 person=around.person,
                 clock=around.clock,
+                tools=parts.cast.tools,
             ).agent(workspace),
             "repair": RepairExecutor(parts.suite, _repair_limits(frozen), ceilings.max_files),
             "fixer": FixerExecutor(
@@ -570,10 +609,7 @@ def _drive(session: Session, workspace: GitWorkspace) -> None:
         planner=RulePlanner(can_fix, frozen.ways),
         reviewers=_reviewers(frozen, judges, journal),
         person=around.person,
-        router=PolicyRouter(
-            parts.lineup.routing(turns_before(project, session.run_id)),
-            lambda name: metered(parts.lineup.open(name)),
-        ),
+        router=parts.cast.router(metered),
     )
     Run(ports).run()
 

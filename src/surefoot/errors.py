@@ -62,6 +62,12 @@ class LedgerError(SurefootError):
     code = "ledger"
 
 
+class DivergenceError(LedgerError):
+    """A replay did something else than the run that it replays; names the first record that differs."""
+
+    code = "divergence"
+
+
 class GitError(SurefootError):
     """A git command did not do what a run needs."""
 

@@ -26,6 +26,7 @@ from surefoot.values import (
     RunId,
     RunStatus,
     SandboxLevel,
+    TestReport,
     TreeId,
     TurnId,
     Unit,
@@ -36,7 +37,7 @@ from surefoot.values import (
 
 EventClass: TypeAlias = Literal["orchestrator", "model", "tool", "git", "test", "policy", "cost"]
 TestPurpose: TypeAlias = Literal[
-    "baseline", "reproduce", "turn", "base-tests", "falsify", "flaky", "accept"
+    "baseline", "reproduce", "turn", "base-tests", "falsify", "flaky", "accept", "check"
 ]
 SCHEMA_VERSION: Final = 1
 
@@ -340,6 +341,28 @@ class BudgetPressure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOpened:
+    """What a run goes by of a model that it may ask."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.opened"] = "model.opened"
+    model: str
+    context_tokens: int
+    parallel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensCounted:
+    """Lengths of prompts that were asked for since the last call of a model."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.counted"] = "model.counted"
+    model: str
+    counts: Digest
+    """Blob: canonical JSON, the number of tokens by the digest of the messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAsked:
     """A request leaves."""
 
@@ -584,6 +607,21 @@ class TestsRan:
     command: tuple[str, ...]
 
 
+def ran(tree: TreeId, purpose: TestPurpose, report: TestReport, blob: Digest) -> TestsRan:
+    """The event of a test run; `blob` holds the whole report."""
+    return TestsRan(
+        tree=tree,
+        purpose=purpose,
+        report=blob,
+        state=report.state,
+        passed=len(report.passing),
+        failed=len(report.failing),
+        collected=len(report.collected),
+        exit_code=report.exit_code,
+        command=report.command,
+    )
+
+
 # --- git -----------------------------------------------------------------------------------------
 
 
@@ -755,6 +793,8 @@ Event: TypeAlias = (
     | BudgetRefused
     | BudgetSettled
     | BudgetPressure
+    | ModelOpened
+    | TokensCounted
     | ModelAsked
     | ModelReplied
     | ModelFailed

@@ -1,6 +1,7 @@
 """The step loop with everything it works with: the project's own environment for commands, the tools, the map."""
 
 import platform
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Final
 
 from surefoot.execute.agent import AgentExecutor
 from surefoot.execute.agent import Surroundings as Place
-from surefoot.kernel.ports import Clock, Person, Processes, Suite, Workspace
+from surefoot.kernel.ports import Clock, Person, Processes, Suite, Toolbox, Workspace
 from surefoot.suite import SuitePlan, environment, mounts
 from surefoot.toolbox import Shelter, default_toolbox
 from surefoot.values import TreeId
@@ -29,6 +30,8 @@ class Workbench:
     """The caller's PATH, on which tools are looked for."""
     person: Person
     clock: Clock
+    tools: Callable[[Toolbox], Toolbox]
+    """What stands between the executor and its tools."""
 
     def agent(self, workspace: Workspace) -> AgentExecutor:
         """The executor; its commands see what the project's tests see."""
@@ -40,7 +43,7 @@ class Workbench:
         box = default_toolbox(self.processes, shelter, path=self.path)
         return AgentExecutor(
             self.suite,
-            lambda: nullcontext(box),
+            lambda: nullcontext(self.tools(box)),
             Place(
                 system=f"{platform.system()}, Python {platform.python_version()}",
                 sandbox=self.processes.level,

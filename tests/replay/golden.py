@@ -218,6 +218,8 @@ SAMPLES: tuple[e.Event, ...] = (
     e.ProviderSwitched(before="openai/m", after="embedded", reason="overloaded"),
     e.ModelAllowed(unit_id=UNIT, model="embedded", rule="listed"),
     e.ModelDenied(unit_id=UNIT, model="openai/m", rule="credential", reason="there is no key"),
+    e.ModelOpened(model="embedded", context_tokens=4096, parallel=1),
+    e.TokensCounted(model="embedded", counts=BLOB),
     e.PlanRevised(unit_id=UNIT, plan=PLAN, plan_hash=BLOB, reason="planned by the model"),
     e.ToolFinished(
         tool="file_read",

@@ -1,7 +1,7 @@
 """`show`, `explain`, `events`, `verify`, `diff`: reading a run; nothing here writes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,29 @@ from surefoot.cli.common import (
     command,
     open_here,
     print_json,
+    surroundings,
 )
+from surefoot.errors import UsageError
 
+if TYPE_CHECKING:
+    from surefoot.project import Project
+    from surefoot.report import Summary
+    from surefoot.values import RunId
+
+_CONTRASTED = frozenset(
+    {
+        "run_id",
+        "status",
+        "reason",
+        "files",
+        "turns",
+        "model_calls",
+        "prompt_tokens",
+        "completion_tokens",
+        "cost_usd",
+        "wall_s",
+    }
+)
 _SHOWN = 200
 """Characters of an answer that a line shows."""
 
@@ -90,6 +111,70 @@ def export(
     rows = [canonical(row) + b"\n" for row in rows_of(events, BlobStore(project.blobs).get)]
     labelled.write_bytes(b"".join(rows))
     typer.echo(f"{len(rows)} labelled calls in {labelled}")
+
+
+@command
+def replay(
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+    instead: Annotated[
+        str | None,
+        typer.Option("--with", help="model=NAME: do it with another model instead, as a new run."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Of a server of your own, for --with.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Do a run again from its record, without a model; fails at the first record that differs."""
+    project = open_here(repo)
+    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.replay import another
+    from surefoot.replay import replay as play
+
+    run_id, around = project.find_run(run), surroundings(Nobody(), Quiet())
+    if instead is not None:
+        name, _, model = instead.partition("=")
+        if name != "model" or not model:
+            raise UsageError(f"--with {instead!r}: takes model=NAME")
+        before = summary_of(project, run_id)
+        result = another(project, run_id, around, model=model, base_url=base_url).summary
+        _contrast(before, result, json=json)
+        return
+    played = play(project, run_id, around)
+    if json:
+        print_json(
+            {
+                "run_id": run_id,
+                "identical": played.divergence is None,
+                "compared": played.compared,
+                "divergence": played.divergence,
+            }
+        )
+    elif played.divergence is None:
+        typer.echo(f"{run_id}: {played.compared} events again, each the same")
+    else:
+        told = f"{run_id}: after {played.compared} equal events: {played.divergence}"
+        typer.echo(told, err=True)
+    if played.divergence is not None:
+        raise typer.Exit(NO)
+
+
+def _contrast(before: "Summary", after: "Summary", *, json: bool) -> None:
+    """Two runs of one issue side by side."""
+    if json:
+        print_json({"before": before, "after": after})
+        return
+    for name, old in before.items():
+        if name in _CONTRASTED:
+            typer.echo(f"{name:<18} {old!s:<40} {dict(after)[name]}")
+
+
+def summary_of(project: "Project", run_id: "RunId") -> "Summary":
+    """A run's summary, read anew."""
+    from surefoot.app import outcome
+
+    return outcome(project, run_id).summary
 
 
 @command

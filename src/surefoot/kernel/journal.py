@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 
 from surefoot.codec import decode, encode
-from surefoot.events import Event, Recorded, TestPurpose, TestsRan
+from surefoot.events import Event, Recorded, TestPurpose, ran
 from surefoot.kernel.ports import Clock, Ledger
 from surefoot.kernel.state import RunState, TestRunKey, apply, fold
 from surefoot.values import Digest, EventId, Spend, TestReport, TreeId, TurnId
@@ -79,16 +79,4 @@ class Journal:
 
     def record_tests(self, tree: TreeId, purpose: TestPurpose, report: TestReport) -> EventId:
         """Record a test run with its whole report as a blob."""
-        return self.record(
-            TestsRan(
-                tree=tree,
-                purpose=purpose,
-                report=self.put(encode(report)),
-                state=report.state,
-                passed=len(report.passing),
-                failed=len(report.failing),
-                collected=len(report.collected),
-                exit_code=report.exit_code,
-                command=report.command,
-            )
-        )
+        return self.record(ran(tree, purpose, report, self.put(encode(report))))

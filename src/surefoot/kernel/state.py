@@ -21,6 +21,7 @@ from surefoot.events import (
     ModelAsked,
     ModelChosen,
     ModelGrounded,
+    ModelOpened,
     ModelReplied,
     NoFlyAdded,
     PhaseChanged,
@@ -140,6 +141,8 @@ class RunState:
     """Blob of the last report by tree and purpose."""
     test_events: Mapping[TestRunKey, EventId] = field(default_factory=dict)
     audits: Mapping[TreeId, RecordedAudit] = field(default_factory=dict)
+    opened_models: Mapping[str, ModelOpened] = field(default_factory=dict)
+    """What the run goes by of each model."""
     facts: tuple[str, ...] = ()
     """`topic: text` of what was established outside any turn."""
     replies: Mapping[tuple[TurnId | None, Digest], Digest] = field(default_factory=dict)
@@ -225,6 +228,12 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
         reservations={},
         spend=spend,
     )
+
+
+@_apply.register
+def _(event: ModelOpened, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, opened_models={**state.opened_models, event.model: event})
 
 
 @_apply.register

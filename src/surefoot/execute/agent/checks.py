@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.kernel.ports import Suite, TurnInput, Workspace
+from surefoot.codec import encode
+from surefoot.events import ran
+from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
 from surefoot.values import Diff, ReportState, TestReport, TreeId
 
 _FEW: Final = 5
@@ -30,10 +32,13 @@ class Checked:
 
 
 class Checks:
-    """Runs the project's tests on trees of one turn, each once."""
+    """Runs the project's tests on trees of one turn, each once; every run is recorded."""
 
-    def __init__(self, task: TurnInput, suite: Suite, workspace: Workspace) -> None:
+    def __init__(
+        self, task: TurnInput, suite: Suite, workspace: Workspace, notebook: Notebook
+    ) -> None:
         self._task, self._suite, self._workspace = task, suite, workspace
+        self._notebook = notebook
         self._known: dict[TreeId, Checked] = {}
         self._room = 1
 
@@ -67,9 +72,14 @@ class Checks:
         task = self._task
         if tree == task.base_tree:
             return Checked(report=task.baseline, complaints=self._against(task.baseline, tree))
+        report = self._run(tree)
+        return Checked(report=report, complaints=self._against(report, tree))
+
+    def _run(self, tree: TreeId) -> TestReport:
         with self._workspace.checkout(tree) as root:
             report = self._suite.run(root, room=self._room)
-        return Checked(report=report, complaints=self._against(report, tree))
+        self._notebook.record(ran(tree, "check", report, self._notebook.put(encode(report))))
+        return report
 
     def _against(self, report: TestReport, tree: TreeId) -> tuple[str, ...]:
         diff = self._workspace.diff(self._task.base_tree, tree)
@@ -112,9 +122,7 @@ class Checks:
             needs = "no new test shows the change; write one in a new test file"
             return [needs] if unproved else []
         base = self._workspace.overlay(self._task.base_tree, tree, added)
-        with self._workspace.checkout(base) as root:
-            report = self._suite.run(root)
-        failing = set(report.failing)
+        failing = set(self._run(base).failing)
         idle = [t for t in fresh if t not in failing and t.partition("::")[0] not in failing]
         return [f"pass without the change, so they show nothing: {_names(idle)}"] if idle else []
 

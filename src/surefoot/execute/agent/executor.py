@@ -129,7 +129,7 @@ class AgentExecutor:
                 asker=asker,
                 notebook=notebook,
                 toolbox=toolbox,
-                checks=Checks(task, self._suite, workspace),
+                checks=Checks(task, self._suite, workspace, notebook),
                 around=self._around,
                 command=self._suite.command,
             )

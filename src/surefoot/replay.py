@@ -1,0 +1,141 @@
+"""`replay`: a run done again from its record, without a model; and what another model would have done (SPEC E8)."""
+
+from dataclasses import dataclass, replace
+
+from surefoot.app import (
+    Cast,
+    Frozen,
+    Outcome,
+    Request,
+    Session,
+    Surroundings,
+    drive,
+    parts_of,
+    read_story_of,
+    scratch_folder,
+    start,
+)
+from surefoot.codec import decode
+from surefoot.errors import LedgerError, UsageError
+from surefoot.events import RunOpened
+from surefoot.gitops import open_workspace, untracked
+from surefoot.gitops import reject as remove_work
+from surefoot.kernel.journal import Journal
+from surefoot.ledger import FileLedger, read_events, verify_chain
+from surefoot.ledger.blobs import BlobStore
+from surefoot.policy.judges import PinnedChain
+from surefoot.project import Project
+from surefoot.tape import Tape, TapedRouter
+from surefoot.values import RESUMABLE, RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """How a replay went."""
+
+    compared: int
+    """Events that were the same."""
+    divergence: str | None
+    """The first record that differs, and how; None when none does."""
+
+
+def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
+    """Do a run again from its record, in a worktree of its own that is gone afterwards.
+
+    Raises:
+        UsageError: The run has not come to a stop, or it never began.
+    """
+    broken = verify_chain(project.ledger_file(run_id))
+    if broken is not None:
+        return Replayed(compared=0, divergence=str(broken))
+    story = read_story_of(project, run_id)
+    opened = story.state.opened
+    if opened is None or story.state.status is None:
+        raise UsageError(
+            f"run {run_id} has not come to a stop; `surefoot resume {run_id}` goes on with it"
+        )
+    blobs = BlobStore(project.blobs)
+    try:
+        tape = Tape(tuple(read_events(project.ledger_file(run_id))), blobs.get)
+    except LedgerError as error:
+        return Replayed(compared=0, divergence=str(error))
+    try:
+        _play(project, opened, decode(Frozen, blobs.get(opened.settings)), around, tape)
+    except LedgerError as error:
+        return Replayed(compared=tape.compared, divergence=str(error))
+    return Replayed(compared=tape.compared, divergence=tape.unmet())
+
+
+def another(
+    project: Project, run_id: RunId, around: Surroundings, *, model: str, base_url: str | None
+) -> Outcome:
+    """A new run from where a recorded one began, with the same settings and another model.
+
+    Raises:
+        UsageError: The run never began.
+    """
+    opened = read_story_of(project, run_id).state.opened
+    if opened is None:
+        raise UsageError(f"run {run_id} has no beginning in its ledger")
+    frozen = decode(Frozen, BlobStore(project.blobs).get(opened.settings))
+    request: Request = replace(
+        frozen.request, model=model, base_url=base_url, seed=opened.seed, mode=opened.mode
+    )
+    return start(_at(replace(project, settings=frozen.settings), opened), request, around)
+
+
+def _play(
+    project: Project, opened: RunOpened, frozen: Frozen, around: Surroundings, tape: Tape
+) -> None:
+    there = _at(project, opened)
+    taped = replace(around, clock=tape, person=tape, progress=tape)
+    run_id = around.ids.run_id(around.clock.now())
+    cast = Cast(
+        router=lambda metered: TapedRouter(tape, metered),
+        judging=PinnedChain(models=tape.judges, reason="as recorded"),
+        judges=tuple(tape.model(name) for name in tape.judges),
+        suite=tape.suite,
+        tools=tape.toolbox,
+    )
+    with scratch_folder(project) as scratch:
+        parts = parts_of(there, frozen, around, scratch, cast)
+        ledger = FileLedger.open(
+            scratch / "events.jsonl",
+            blobs=scratch / "blobs",
+            trace_id=run_id,
+            clock=tape,
+            redact=str,
+            progress=tape,
+        )
+        try:
+            with open_workspace(
+                there.repository,
+                run_id,
+                home=project.home,
+                carry=untracked(there.repository, opened.base_tree, parts.plan.carry),
+            ) as workspace:
+                journal = Journal(ledger, tape)
+                settings = journal.put(BlobStore(project.blobs).get(opened.settings))
+                journal.record(replace(opened, settings=settings))
+                session = Session(
+                    project=there,
+                    run_id=run_id,
+                    frozen=frozen,
+                    parts=parts,
+                    journal=journal,
+                    around=taped,
+                )
+                drive(session, workspace)
+                while journal.state.status in RESUMABLE and tape.unmet() is not None:
+                    drive(session, workspace)
+        finally:
+            ledger.close()
+            remove_work(project.repository, run_id, home=project.home)
+
+
+def _at(project: Project, opened: RunOpened) -> Project:
+    """The project as it was when the run began."""
+    repository = replace(
+        project.repository, head=opened.base, tree=opened.base_tree, branch=opened.branch
+    )
+    return replace(project, repository=repository)

@@ -1,0 +1,413 @@
+"""A recorded run as the ports of another one: what models, people and clocks said then, they say again (SPEC E8).
+
+Code runs anew: git, the sandbox, the project's tests, the tools. Each event that the new run writes is held against the
+recorded one in its place; the first that differs ends the replay with its name. What a replay may differ in is time, money
+and the ids of commits; a tool's or a test run's words are those of the record as long as it did the same.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from surefoot.codec import decode, digest_of, plain
+from surefoot.errors import DivergenceError
+from surefoot.events import (
+    BudgetReserved,
+    Event,
+    ModelAllowed,
+    ModelAsked,
+    ModelChosen,
+    ModelDenied,
+    ModelFailed,
+    ModelOpened,
+    ModelReplied,
+    QuestionAnswered,
+    Recorded,
+    RunResumed,
+    SolverPinned,
+    TestsRan,
+    TokensCounted,
+    ToolFinished,
+    TurnStarted,
+)
+from surefoot.kernel.noted import messages_digest
+from surefoot.kernel.ports import (
+    Answer,
+    Asker,
+    Model,
+    Routed,
+    RouteRequest,
+    Suite,
+    Toolbox,
+    TrialWorker,
+    Workspace,
+)
+from surefoot.models.select import GROUNDED
+from surefoot.records import Reader
+from surefoot.values import (
+    Digest,
+    Message,
+    ModelAnswer,
+    ModelFailure,
+    ModelReply,
+    ModelRequest,
+    TestReport,
+    ToolCall,
+    ToolOutcome,
+    ToolSpec,
+    UnitId,
+)
+
+_SILENT_CLASSES: Final = frozenset({"model", "cost"})
+"""What the tape itself answers; a question that the run did not ask is refused where it is asked."""
+_SILENT: Final = frozenset(
+    {
+        "run.opened",
+        "run.resumed",
+        "run.accepted",
+        "run.rejected",
+        "ledger.repaired",
+        "sandbox.enforced",
+        "solver.pinned",
+        "policy.warning",
+    }
+)
+_PASSING: Final = frozenset(
+    {"wall_s", "elapsed_s", "commit", "event_id", "events", "resume_at", "usage", "until"}
+)
+"""Fields that differ from run to run: times, commit ids, and names of events."""
+
+_COMMIT: Final = re.compile(r"\bcommit [0-9a-f]{40,64}\b")
+
+
+class Tape:
+    """One recorded run, played to the ports of another; also its `Progress`, which compares."""
+
+    def __init__(self, recorded: Sequence[Recorded], get: Reader) -> None:
+        self._events = tuple(_settled(recorded))
+        self._get = get
+        self._at = 0
+        self.compared = 0
+        """Events that were held against the record, and were the same."""
+        self._answers = self._recorded_answers()
+        self._people = deque(r.event for r in self._events if isinstance(r.event, QuestionAnswered))
+
+    def unmet(self) -> str | None:
+        """The first event of the record that the replay did not come to, in words; None when it came to all."""
+        missing = next((r for r in self._ahead() if not _is_silent(r.event)), None)
+        return None if missing is None else f"{_name(missing)}: the replay ended before it"
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The solver's chain, as it was pinned."""
+        pinned = [r.event for r in self._events if isinstance(r.event, SolverPinned)]
+        return pinned[-1].chain if pinned else ()
+
+    # --- comparing -------------------------------------------------------------------------------
+
+    def seen(self, recorded: Recorded) -> None:
+        """Hold an event of the replay against the record.
+
+        Raises:
+            DivergenceError: It is not the one that the run has in its place.
+        """
+        if _is_silent(recorded.event):
+            return
+        while self._at < len(self._events) and _is_silent(self._events[self._at].event):
+            self._at += 1
+        if self._at == len(self._events):
+            raise DivergenceError(
+                f"the run ends here, the replay goes on with {recorded.event.kind}"
+            )
+        expected = self._events[self._at]
+        difference = _difference(_essence(expected.event), _essence(recorded.event))
+        if difference:
+            raise DivergenceError(f"{_name(expected)}: {difference}")
+        self._at += 1
+        self.compared += 1
+
+    # --- the ports -------------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        """The time at which the run wrote what comes next."""
+        return self._events[min(self._at, len(self._events) - 1)].time
+
+    def monotonic(self) -> float:
+        """The same in seconds."""
+        return self.now().timestamp()
+
+    def sleep(self, seconds: float) -> None:
+        """The wait is over already."""
+
+    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+        """What the person said then."""
+        del why, approval
+        if not self._people:
+            raise DivergenceError(f"the replay asks a person, which the run did not: {question}")
+        said = self._people.popleft()
+        return Answer(approved=said.approved, text=said.text, who=said.who)
+
+    def model(self, name: str) -> Model:
+        """A model as it answered then."""
+        opened = next(
+            (
+                r.event
+                for r in self._events
+                if isinstance(r.event, ModelOpened) and r.event.model == name
+            ),
+            None,
+        )
+        if opened is None:
+            raise DivergenceError(f"the run never opened the model {name}, or is too old to say so")
+        return _TapedModel(self, opened, self._counts(name), self._prices())
+
+    def suite(self, real: Suite) -> Suite:
+        """The project's tests, run anew; in the words of the record where they say the same."""
+        return _TapedSuite(self, real)
+
+    def toolbox(self, real: Toolbox) -> Toolbox:
+        """The tools, run anew; in the words of the record where they did the same."""
+        return _TapedToolbox(self, real)
+
+    def routed(self, request: RouteRequest, last: ModelChosen | None) -> ModelChosen | None:
+        """The choice that the run made before its next turn; the last one where it made none."""
+        del request
+        for recorded in self._ahead():
+            if isinstance(recorded.event, ModelChosen):
+                return recorded.event
+            if isinstance(recorded.event, TurnStarted):
+                break
+        return last
+
+    def verdicts(self) -> tuple[Event, ...]:
+        """Who was let in and kept out with that choice."""
+        found: list[Event] = []
+        for recorded in self._ahead():
+            if isinstance(recorded.event, ModelAllowed | ModelDenied):
+                found.append(recorded.event)
+            elif isinstance(recorded.event, ModelChosen | TurnStarted):
+                break
+        return tuple(found)
+
+    def answer(self, request: ModelRequest) -> ModelAnswer:
+        """What a model answered to a request then; the same again when it is asked once more."""
+        found = self._answers.get(digest_of(request))
+        if not found:
+            asked = next((r for r in self._ahead() if isinstance(r.event, ModelAsked)), None)
+            told = f"{_name(asked)} asked something else" if asked else "the run asked nothing more"
+            raise DivergenceError(f"{told}: the replay asks for {request.purpose}")
+        return found.popleft() if len(found) > 1 else found[0]
+
+    def report(self) -> TestReport | None:
+        """The test run that the record has next."""
+        event = next((r.event for r in self._ahead() if isinstance(r.event, TestsRan)), None)
+        return None if event is None else decode(TestReport, self._get(event.report))
+
+    def outcome(self) -> ToolOutcome | None:
+        """The outcome of a tool that the record has next."""
+        event = next((r.event for r in self._ahead() if isinstance(r.event, ToolFinished)), None)
+        return None if event is None else decode(ToolOutcome, self._get(event.outcome))
+
+    def _ahead(self) -> Iterator[Recorded]:
+        return iter(self._events[self._at :])
+
+    def _recorded_answers(self) -> dict[Digest, deque[ModelAnswer]]:
+        found: dict[Digest, deque[ModelAnswer]] = {}
+        for recorded in self._events:
+            event = recorded.event
+            if isinstance(event, ModelReplied):
+                reply = decode(ModelReply, self._get(event.reply))
+                found.setdefault(event.request, deque()).append(reply)
+            elif isinstance(event, ModelFailed):
+                failure = decode(ModelFailure, self._get(event.failure))
+                found.setdefault(event.request, deque()).append(failure)
+        return found
+
+    def _counts(self, name: str) -> Mapping[Digest, int]:
+        found: dict[Digest, int] = {}
+        for recorded in self._events:
+            event = recorded.event
+            if isinstance(event, TokensCounted) and event.model == name:
+                found |= decode(dict[Digest, int], self._get(event.counts))
+        return found
+
+    def _prices(self) -> Mapping[int, float]:
+        reserved = (r.event for r in self._events if isinstance(r.event, BudgetReserved))
+        return {event.tokens: event.cost_usd for event in reserved}
+
+
+Metered = Callable[[Model], Asker]
+
+
+class TapedRouter:
+    """The `Router` port: chooses as the run did."""
+
+    def __init__(self, tape: Tape, metered: Metered) -> None:
+        self._tape, self._metered = tape, metered
+        self._last: dict[UnitId, ModelChosen] = {}
+
+    def route(self, request: RouteRequest) -> Routed:
+        """As the port says."""
+        verdicts = self._tape.verdicts()
+        unit = request.unit.unit_id
+        chosen = self._tape.routed(request, self._last.get(unit))
+        if chosen is None:
+            raise DivergenceError(f"the run chose no model for {unit}, the replay needs one")
+        self._last[unit] = chosen
+        return Routed(
+            asker=self._metered(self._tape.model(chosen.model)) if chosen.model else None,
+            reason=chosen.reason,
+            chain=chosen.chain,
+            grounded=tuple(
+                v.model for v in verdicts if isinstance(v, ModelDenied) and v.rule == GROUNDED
+            ),
+            verdicts=verdicts,
+        )
+
+
+class _TapedModel:
+    """The `Model` port, from the record alone."""
+
+    def __init__(
+        self,
+        tape: Tape,
+        opened: ModelOpened,
+        counts: Mapping[Digest, int],
+        prices: Mapping[int, float],
+    ) -> None:
+        self._tape, self._opened = tape, opened
+        self._counts, self._prices = counts, prices
+
+    @property
+    def name(self) -> str:
+        return self._opened.model
+
+    @property
+    def context_tokens(self) -> int:
+        return self._opened.context_tokens
+
+    @property
+    def parallel(self) -> int:
+        return self._opened.parallel
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        counted = self._counts.get(messages_digest(messages))
+        if counted is None:
+            said = messages[-1].content[-80:] if messages else ""
+            raise DivergenceError(f"the replay measures a prompt that the run did not: …{said!r}")
+        return counted
+
+    def estimate_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        return self._prices.get(prompt_tokens + completion_tokens, 0.0)
+
+    def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        return tuple(self._tape.answer(request) for request in requests)
+
+
+class _TapedSuite:
+    """The `Suite` port."""
+
+    def __init__(self, tape: Tape, real: Suite) -> None:
+        self._tape, self._real = tape, real
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return self._real.command
+
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
+        report = self._real.run(root, tests, room=room)
+        recorded = self._tape.report()
+        return recorded if recorded is not None and _same(recorded, report) else report
+
+    def is_test_path(self, path: str) -> bool:
+        return self._real.is_test_path(path)
+
+    def is_control_path(self, path: str) -> bool:
+        return self._real.is_control_path(path)
+
+    def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
+        return self._real.worker(root, tests)
+
+
+class _TapedToolbox:
+    """The `Toolbox` port."""
+
+    def __init__(self, tape: Tape, real: Toolbox) -> None:
+        self._tape, self._real = tape, real
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self._real.specs
+
+    def call(self, call: ToolCall, workspace: Workspace) -> ToolOutcome:
+        outcome, recorded = self._real.call(call, workspace), self._tape.outcome()
+        if recorded is None:
+            return outcome
+        now = (outcome.ok, outcome.exit_code, outcome.changed)
+        return recorded if now == (recorded.ok, recorded.exit_code, recorded.changed) else outcome
+
+
+def _settled(recorded: Sequence[Recorded]) -> Iterator[Recorded]:
+    """The events that a run without interruptions would have: those of an interrupted turn were done again."""
+    kept: list[Recorded] = []
+    for one in recorded:
+        turn = one.event.interrupted_turn if isinstance(one.event, RunResumed) else None
+        if turn is not None:
+            replies = (ModelOpened, TokensCounted, ModelReplied, ModelFailed)
+            kept = [k for k in kept if k.turn_id != turn or isinstance(k.event, replies)]
+        kept.append(one)
+    return iter(kept)
+
+
+def _is_silent(event: Event) -> bool:
+    return event.event_class in _SILENT_CLASSES or event.kind in _SILENT
+
+
+def _essence(event: Event) -> object:
+    return _without_passing(plain(event))
+
+
+def _without_passing(value: object) -> object:
+    if isinstance(value, dict):
+        return {k: _without_passing(v) for k, v in value.items() if k not in _PASSING}
+    if isinstance(value, list):
+        return [_without_passing(item) for item in value]
+    if isinstance(value, str):
+        return _COMMIT.sub("commit …", value)
+    return value
+
+
+def _difference(expected: object, found: object, place: str = "") -> str:
+    """The first place where two plain values differ, and how; empty when they do not."""
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        return next(
+            (
+                d
+                for key in expected
+                if (d := _difference(expected[key], found[key], f"{place}.{key}"))
+            ),
+            "",
+        )
+    if expected == found:
+        return ""
+    where = place.lstrip(".") or "event"
+    return f"{where} was {str(expected)[:160]!r}, is {str(found)[:160]!r}"
+
+
+def _same(recorded: TestReport, report: TestReport) -> bool:
+    """Whether two runs say the same of the same tests."""
+    if (recorded.state, recorded.command) != (report.state, report.command):
+        return False
+    return {r.test_id: r.outcome for r in recorded.results} == {
+        r.test_id: r.outcome for r in report.results
+    }
+
+
+def _name(recorded: Recorded) -> str:
+    number = recorded.event_id.rpartition(":")[2]
+    turn = f" of turn {recorded.turn_id}" if recorded.turn_id else ""
+    return f"#{number} {recorded.event.kind}{turn}"

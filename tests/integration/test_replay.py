@@ -1,0 +1,183 @@
+"""A run can be done again from its record, without its model; what differs is named."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.conftest import Surefoot
+from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository, solve
+from tests.integration.shop import DISCOUNT, RIGHT, TESTS, Shop
+from tests.integration.steps import done, script
+
+
+def replayed(surefoot: Surefoot, root: Path) -> dict[str, object]:
+    """What `replay` says of the last run."""
+    ran = surefoot("replay", "--json", cwd=root)
+    assert ran.stdout, ran.stderr
+    answer: dict[str, object] = json.loads(ran.stdout.splitlines()[-1])
+    assert ran.returncode == (0 if answer["identical"] else 10)
+    return answer
+
+
+def test_steps_are_replayed_without_the_model(surefoot: Surefoot, tmp_path: Path) -> None:
+    """The rules of the model are gone, and each event is the same; the repository keeps no trace of the replay."""
+    root = repository(tmp_path, BUG)
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    assert run["status"] == "complete"
+    (tmp_path / "rules.json").unlink()
+    answer = replayed(surefoot, root)
+    assert answer["divergence"] is None
+    assert isinstance(answer["compared"], int)
+    assert answer["compared"] > 50
+    refs = subprocess.run(
+        ["git", "for-each-ref", "--format=%(refname)"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    runs = {line.split("/")[3 if "heads" in line else 2] for line in refs.stdout.splitlines()[1:]}
+    assert runs == {run["run_id"]}
+
+
+def test_a_search_is_replayed_without_the_model(tmp_path: Path) -> None:
+    """Candidates are tried anew, and each does what it did."""
+    shop = Shop(tmp_path, TESTS + DISCOUNT)
+    run = shop.solve([{"pattern": "Function `total`", "reply": RIGHT}])
+    assert run["status"] == "complete"
+    (tmp_path / "model.json").unlink()
+    answer = shop.run("replay")
+    assert answer["divergence"] is None
+    assert answer["identical"] is True
+
+
+def test_a_blocked_run_is_replayed(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A claim without work, plan after plan, until the run gives up: the same again."""
+    root = repository(tmp_path, BUG)
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", [done()], "--strategy", "agent")
+    assert run["status"] != "complete"
+    assert replayed(surefoot, root)["divergence"] is None
+
+
+def chained(lines: list[dict[str, Any]]) -> bytes:
+    """Lines with hashes that fit, as somebody would make who knows how."""
+    previous, written = "0" * 64, []
+    for line in lines:
+        envelope = {k: v for k, v in line.items() if k != "hash"} | {"previous_hash": previous}
+        text = json.dumps(envelope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        previous = hashlib.sha256(text.encode()).hexdigest()
+        whole = envelope | {"hash": previous}
+        written.append(json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+    return "".join(f"{line}\n" for line in written).encode()
+
+
+def altered(kind: str, payload: dict[str, Any]) -> None:
+    """Change one thing that the event says."""
+    if kind == "tool.labelled":
+        payload["step_utility"] = 0.0
+    elif kind == "gate.decided":
+        payload["result"]["reason"] = "all is well"
+    elif kind == "git.stage":
+        payload["tree"] = "0" * 40
+    elif kind == "tests.ran":
+        payload["passed"] += 1
+    else:
+        payload["decided_by"] = "rule" if payload["decided_by"] == "model" else "model"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A repository with a run that was recorded, and the environment in which it was."""
+    folder = tmp_path_factory.mktemp("recorded")
+    root = repository(folder, BUG)
+    env = {"SUREFOOT_HOME": str(folder / "home")}
+
+    def run(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "surefoot", *args],
+            cwd=cwd,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    solve(run, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    return root, env
+
+
+@pytest.mark.parametrize(
+    "kind", ["tool.labelled", "gate.decided", "git.stage", "tests.ran", "decision.made"]
+)
+def test_an_altered_record_is_caught_at_that_record(
+    recorded: tuple[Path, dict[str, str]], kind: str
+) -> None:
+    """Even where every hash was made to fit again, the replay says which line is not what happened."""
+    root, env = recorded
+    (ledger,) = root.glob(".surefoot/runs/*/events.jsonl")
+    before = ledger.read_bytes()
+    lines = [json.loads(line) for line in before.splitlines()]
+    place = [n for n, line in enumerate(lines) if line["payload"]["kind"] == kind][-1]
+    altered(kind, lines[place]["payload"])
+    ledger.write_bytes(chained(lines))
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", "surefoot", "replay"],
+            cwd=root,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        ledger.write_bytes(before)
+    assert ran.returncode == 10
+    assert f"#{place + 1} {kind}" in ran.stderr
+
+
+def test_a_broken_chain_is_told_before_anything_runs(
+    recorded: tuple[Path, dict[str, str]],
+) -> None:
+    """A line that somebody changed without knowing how is named by its place."""
+    root, env = recorded
+    (ledger,) = root.glob(".surefoot/runs/*/events.jsonl")
+    before = ledger.read_bytes()
+    ledger.write_bytes(before.replace(b'"step_utility":1.0', b'"step_utility":0.5'))
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", "surefoot", "replay"],
+            cwd=root,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        ledger.write_bytes(before)
+    assert ran.returncode == 10
+    assert "after 0 equal events" in ran.stderr
+
+
+def test_another_model_gives_another_run(surefoot: Surefoot, tmp_path: Path) -> None:
+    """`--with model=` starts from the recorded base, also when the branch has moved, and shows both side by side."""
+    root = repository(tmp_path, BUG)
+    first = solve(surefoot, root, "`receipt` shows 2.5 for 250", [done()], "--strategy", "agent")
+    assert first["status"] != "complete"
+    (root / "README").write_text("moved on\n")
+    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+    who = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, "commit", "-qm", "on"], cwd=root, check=True)
+    better = tmp_path / "better.json"
+    better.write_text(json.dumps(script(BUG_EDITS)))
+    ran = surefoot(
+        "replay", str(first["run_id"]), "--with", f"model=scripted:{better}", "--json", cwd=root
+    )
+    both = json.loads(ran.stdout.splitlines()[-1])
+    assert both["before"]["status"] == first["status"]
+    assert both["after"]["status"] == "complete"
+    assert both["after"]["base"] == first["base"]
