@@ -13,7 +13,7 @@ setup: $(VENV)/.setup
 
 $(VENV)/.setup: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,audit,agent]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,audit,agent,lsp,mcp]'
 	touch $@
 
 dev: $(VENV)/.dev

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
@@ -109,6 +109,30 @@ class AuditSettings(_Section):
     commands: tuple[CommandSettings, ...] = ()
 
 
+class McpSettings(_Section):
+    """`[[tools.mcp]]`: an MCP server of one's own; it runs inside the sandbox, without a network."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+    """Its tools are called `name.tool`."""
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    env_names: tuple[str, ...] = ()
+    """Variables of the environment that it gets."""
+
+
+class ToolSettings(_Section):
+    """`[tools]`: what the step loop may use beside its own tools."""
+
+    mcp: tuple[McpSettings, ...] = ()
+
+    @field_validator("mcp")
+    @classmethod
+    def _names_differ(cls, servers: tuple[McpSettings, ...]) -> tuple[McpSettings, ...]:
+        names = [server.name for server in servers]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two servers have one name: {', '.join(names)}")
+        return servers
+
+
 class RiskSettings(_Section):
     """`[risk]`: flags, all off by default."""
 
@@ -128,6 +152,7 @@ class Settings(_Section):
     test: TestSettings = TestSettings()
     repair: RepairSettings = RepairSettings()
     audit: AuditSettings = AuditSettings()
+    tools: ToolSettings = ToolSettings()
     risk: RiskSettings = RiskSettings()
 
     def widening(self) -> tuple[str, ...]:
@@ -145,6 +170,8 @@ class Settings(_Section):
         found += [f"models.{key}" for key in ("use", "card") if getattr(self.models, key)]
         if self.audit.commands:
             found.append("audit.commands")
+        if self.tools.mcp:
+            found.append("tools.mcp")
         if self.test.command is not None:
             found.append("test.command")
         return tuple(found)
@@ -162,6 +189,7 @@ class Settings(_Section):
                     update={"use": (), "card": (), "profile": _trusted_profile(self)}
                 ),
                 "audit": self.audit.model_copy(update={"commands": ()}),
+                "tools": ToolSettings(),
                 "test": self.test.model_copy(update={"command": None}),
             }
         )

@@ -1,8 +1,8 @@
 """The step loop with everything it works with: the project's own environment for commands, the tools, the map."""
 
 import platform
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,8 +10,12 @@ from typing import Final
 from surefoot.execute.agent import AgentExecutor
 from surefoot.execute.agent import Surroundings as Place
 from surefoot.kernel.ports import Clock, Person, Processes, Suite, Toolbox, Workspace
+from surefoot.settings import McpSettings
 from surefoot.suite import SuitePlan, environment, mounts
 from surefoot.toolbox import Shelter, default_toolbox
+from surefoot.toolbox.lsp import LanguageServers
+from surefoot.toolbox.mcp import McpServer, McpTools
+from surefoot.toolbox.programs import Programs
 from surefoot.values import TreeId
 
 _CHARACTERS_A_TOKEN: Final = 4
@@ -26,10 +30,13 @@ class Workbench:
     suite: Suite
     original: Path
     """The user's checkout, whose environment is carried into the worktree."""
-    path: str
-    """The caller's PATH, on which tools are looked for."""
+    environ: Mapping[str, str]
+    """The caller's environment: tools are looked for on its PATH, and MCP servers get what the settings name of it."""
+    servers: Sequence[McpSettings]
     person: Person
     clock: Clock
+    warn: Callable[[str], object]
+    """Is told of each server that cannot be used."""
     tools: Callable[[Toolbox], Toolbox]
     """What stands between the executor and its tools."""
 
@@ -40,10 +47,9 @@ class Workbench:
             reads=(*self.plan.reads, *self.plan.editable),
             binds=mounts(self.plan, self.original, workspace.path),
         )
-        box = default_toolbox(self.processes, shelter, path=self.path)
         return AgentExecutor(
             self.suite,
-            lambda: nullcontext(self.tools(box)),
+            lambda: self._toolbox(shelter, workspace),
             Place(
                 system=f"{platform.system()}, Python {platform.python_version()}",
                 sandbox=self.processes.level,
@@ -52,6 +58,31 @@ class Workbench:
                 clock=self.clock,
             ),
         )
+
+    @contextmanager
+    def _toolbox(self, shelter: Shelter, workspace: Workspace) -> Iterator[Toolbox]:
+        """The tools of one turn; language and MCP servers live as long as it."""
+        path = self.environ.get("PATH", "")
+        programs = Programs(path=path, home=Path(self.environ.get("HOME", "/")))
+        servers = [self._server(server) for server in self.servers]
+        with (
+            LanguageServers(
+                self.processes,
+                clock=self.clock,
+                programs=programs,
+                project_python=self.plan.python,
+                reads=self.plan.reads,
+            ) as languages,
+            McpTools(self.processes, servers, programs=programs) as mcp,
+        ):
+            more = (languages, *mcp.tools(workspace))
+            for trouble in mcp.troubles:
+                self.warn(trouble)
+            yield self.tools(default_toolbox(self.processes, shelter, path=path, more=more))
+
+    def _server(self, settings: McpSettings) -> McpServer:
+        env = {n: self.environ[n] for n in settings.env_names if n in self.environ}
+        return McpServer(name=settings.name, argv=settings.command, env=env)
 
 
 def overview(workspace: Workspace, tree: TreeId, issue: str, tokens: int) -> str:

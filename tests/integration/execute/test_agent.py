@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -317,3 +318,58 @@ def test_a_large_task_gets_a_plan_whose_order_holds(surefoot: Surefoot, till: Pa
         e["step_id"] for e in events(surefoot, till, run["run_id"]) if e["kind"] == "tool.labelled"
     ]
     assert labels == ["code"] * 6 + ["test"]
+
+
+RENAME = """# Rename `show` to `as_text`
+
+Everywhere, so that `till.money.as_text` exists.
+"""
+RENAME_TEST = """from till import money
+
+
+def test_as_text():
+    assert money.as_text(250) == "2.50"
+    assert not hasattr(money, "show")
+"""
+RENAME_EDITS = [
+    call("lsp", action="rename", path="till/money.py", line=4, symbol="show", new_name="as_text"),
+    call("file_edit", path="tests/test_as_text.py", create=RENAME_TEST),
+    done(),
+]
+
+
+def test_a_refactoring_by_the_language_server(surefoot: Surefoot, till: Path) -> None:
+    """One call renames in every file; the base's own tests and a new one that failed before show it."""
+    run = solve(surefoot, till, RENAME, RENAME_EDITS)
+    assert run["status"] == "complete", run["reason"]
+    assert run["files"] == ["tests/test_as_text.py", "till/money.py", "till/receipt.py"]
+    assert surefoot("replay", cwd=till).returncode == 0
+
+
+SERVER = """from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("prices")
+
+
+@server.tool()
+def decimals(currency: str) -> str:
+    return f"{currency} has 2 decimals"
+
+
+server.run()
+"""
+
+
+def test_a_tool_of_a_server_from_trusted_settings(surefoot: Surefoot, tmp_path: Path) -> None:
+    """An MCP server's tool is offered only after `trust`, and its answer stands in the next prompt."""
+    program = tmp_path / "prices.py"
+    program.write_text(SERVER)
+    settings = f'[[tools.mcp]]\nname = "prices"\ncommand = ["{sys.executable}", "{program}"]\n'
+    root = repository(tmp_path, BUG | {"surefoot.toml": settings})
+    answers = [call("prices.decimals", currency="EUR"), *BUG_EDITS[3:]]
+    issue = "`receipt` shows 2.5 for 250"
+    run = solve(surefoot, root, issue, answers, "--strategy", "agent")
+    assert run["status"] != "complete"
+    assert surefoot("trust", cwd=root).returncode == 0
+    run = solve(surefoot, root, issue, answers, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]

@@ -1,0 +1,6 @@
+"""What language servers know of the code, as one tool."""
+
+from surefoot.toolbox.lsp.servers import LanguageServers
+from surefoot.toolbox.lsp.session import Patience
+
+__all__ = ["LanguageServers", "Patience"]

@@ -1,0 +1,46 @@
+"""`[[tools.mcp]]` in `surefoot.toml`."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import SettingsError
+from surefoot.project import Places, open_project
+from surefoot.settings import parse_settings
+from surefoot.testing.repository import ScratchRepository
+
+SERVER = {"name": "shop", "command": ["shop-server", "--stdio"], "env_names": ["SHOP_KEY"]}
+TEXT = """
+[[tools.mcp]]
+name = "shop"
+command = ["shop-server", "--stdio"]
+"""
+
+
+def test_a_server_works_only_after_trust(tmp_path: Path) -> None:
+    """A repository that brings its own server has it run for nobody who did not say so."""
+    user = ScratchRepository.create(tmp_path, os.environ["PATH"])
+    user.commit({"surefoot.toml": TEXT})
+    places = Places(state=tmp_path / "state", cache=tmp_path / "cache")
+    project = open_project(user.root, places)
+    assert project.untrusted == ("tools.mcp",)
+    assert project.settings.tools.mcp == ()
+    project.trust()
+    (server,) = open_project(user.root, places).settings.tools.mcp
+    assert (server.name, server.command) == ("shop", ("shop-server", "--stdio"))
+
+
+@pytest.mark.parametrize(
+    ("servers", "error"),
+    [
+        ([{**SERVER, "name": "a.b"}], "tools.mcp.0.name = 'a.b'"),
+        ([{**SERVER, "command": []}], "tools.mcp.0.command"),
+        ([{**SERVER, "url": "http://x"}], "tools.mcp.0.url"),
+        ([SERVER, SERVER], "two servers have one name: shop, shop"),
+    ],
+)
+def test_a_server_that_cannot_be_meant(servers: object, error: str) -> None:
+    """The message names the key."""
+    with pytest.raises(SettingsError, match=error.replace("[", r"\\[")):
+        parse_settings({"tools": {"mcp": servers}})
