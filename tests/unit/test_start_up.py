@@ -1,7 +1,9 @@
 """What every start of the command line pays for."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,14 +21,35 @@ HEAVY = {
 }
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_load_nothing_heavy(option: str) -> None:
+def loaded_by(*arguments: str) -> set[str]:
+    """Names of the modules that a command imports."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "surefoot", option],
+        [sys.executable, "-X", "importtime", "-m", "surefoot", *arguments],
         capture_output=True,
         text=True,
         check=True,
     )
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(option: str) -> None:
+    loaded = loaded_by(option)
     assert "surefoot.cli.main" in loaded
     assert not HEAVY & loaded
+
+
+def test_models_are_explained_without_events_and_plug_ins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a good part of what the whole answer may take; nothing that is installed beside us enters our validation."""
+    (tmp_path / "guest.py").write_text("plugin = None\n")
+    guest = tmp_path / "guest-1.dist-info"
+    guest.mkdir()
+    (guest / "METADATA").write_text("Metadata-Version: 2.1\nName: guest\nVersion: 1\n")
+    (guest / "entry_points.txt").write_text("[pydantic]\nguest = guest:plugin\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    loaded = loaded_by("models", "explain", "fix", "--model", "auto")
+    assert "surefoot.models.select" in loaded
+    assert not (HEAVY - {"pydantic", "surefoot.values"}) & loaded
+    assert not {"guest", "surefoot.events", "surefoot.kernel.state"} & loaded

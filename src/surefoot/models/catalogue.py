@@ -128,7 +128,8 @@ _Usd = Annotated[float, Field(ge=0)]
 class CardForm(BaseModel):
     """A card as it is written in TOML; what is left out stays as it was."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Its schema is part of those that hold it; one of its own would be made at every start.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: Annotated[str, Field(min_length=1)]
     provider: str | None = None
@@ -164,7 +165,7 @@ class CardForm(BaseModel):
 
 
 class _CatalogueForm(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     version: str
     source: str

@@ -8,6 +8,7 @@ the cheaper comes first.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
 from surefoot.models.catalogue import TIERS, Card
@@ -256,15 +257,18 @@ def _history(card: Card, unit_type: UnitType, standing: Standing) -> float:
 
 def _ordered(scored: Sequence[Scored], rules: Rules, standing: Standing) -> list[Scored]:
     """Best first; after a refusal the next tier first; the pinned model first where it may be asked at all."""
-    left, ordered = sorted(scored, key=lambda s: (-s.score, s.card.name)), []
+    ranked = sorted(scored, key=lambda s: (-s.score, s.card.name))
+    # Each with its score and with what decides among near ones; nothing is worked out twice.
+    left = [(s.score, (s.card.price_usd, -s.score, s.card.name), s) for s in ranked]
+    ordered = []
     while left:
-        best = left[0].score
-        near = [s for s in left if best - s.score <= NEAR]
+        best = left[0][0]
+        near = [entry for entry in left if best - entry[0] <= NEAR]
         if standing.profile is Profile.BURN_MAX:
             near = near[:1]
-        taken = min(near, key=lambda s: (s.card.price_usd, -s.score, s.card.name))
+        taken = min(near, key=itemgetter(1))
         left.remove(taken)
-        ordered.append(taken)
+        ordered.append(taken[2])
     if standing.refused:
         ordered.sort(key=lambda s: _rank(s.card.tier))
     else:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from ipaddress import ip_address
 from typing import Final, Literal, NoReturn, TypeAlias
@@ -29,6 +29,8 @@ _FILE: Final = "terms.toml"
 _LOCAL: Final = "local"
 _UNKNOWN: Final = "unknown"
 _OWN: Final = "surefoot"
+_HOSTS: Final = 256
+"""So many answers are kept of the question that every model of a long list comes with."""
 _PROVIDER: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 _HOST: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
 _IN_WORDS: Final[Mapping[AuthMode, str]] = {
@@ -83,7 +85,8 @@ class TermsRule:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Only the whole file is read, so only its schema is made.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class _Sourced(_Part):
@@ -481,6 +484,7 @@ def _plain_host(host: str) -> str:
     return host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
 
 
+@lru_cache(maxsize=_HOSTS)
 def _is_address(host: str) -> bool:
     try:
         ip_address(host)
