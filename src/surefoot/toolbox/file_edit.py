@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from surefoot.decisions.redacted import adds_mark
 from surefoot.errors import UsageError
 from surefoot.kernel.ports import Workspace
 from surefoot.toolbox.bounds import clip_lines, named
@@ -111,8 +112,15 @@ def _check(place: Place, new: bytes, *, before: bytes | None = None) -> str:
     """A note where the file was broken before and still is: a second edit may mend it.
 
     Raises:
-        UsageError: The edit breaks the file.
+        UsageError: The edit breaks the file, or writes the mark of a hidden secret over the secret.
     """
+    mark = adds_mark(
+        None if before is None else before.decode(errors="replace"), new.decode(errors="replace")
+    )
+    if mark is not None:
+        raise UsageError(
+            f"{mark} stands for a secret that is not shown; leave its line as it is, e.g. by a `search` that does not touch it"
+        )
     wrong = trouble(place.path, new)
     if wrong is None:
         return ""
