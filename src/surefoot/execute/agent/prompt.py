@@ -16,8 +16,8 @@ _HEAD_TOKENS: Final = 700
 """Of the system message, at most."""
 _SMALL_ANSWER: Final = 700
 _SHARES: Final = {"repository": 0.2, "issue": 0.2, "tests": 0.2, "conventions": 0.05}
-_LAST_WHOLE: Final = 3
-"""Outputs of this many last calls stand in the prompt whole; of older ones the first line."""
+_LINES: Final = 0.2
+"""Share of the room for calls that is kept for those of which only a line is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +150,14 @@ def _step(step: PlanStep) -> str:
 
 
 def _history(taken: Sequence[Taken], most: int) -> str:
-    """The last calls whole as far as there is room, older ones in a line each."""
+    """Calls from the last one back: whole as long as there is room, then the first line of each, then none."""
     if not taken:
         return "nothing yet"
     parts, left = list[str](), most
     for number in range(len(taken), 0, -1):
         one = taken[number - 1]
-        recent = number > len(taken) - _LAST_WHOLE
-        text = one.whole(number, max(300, left * 2 // 3)) if recent else one.line(number)
+        line, whole = one.line(number), one.whole(number, left * 2 // 3)
+        text = whole if number == len(taken) or len(whole) <= left - _LINES * most else line
         left -= len(text)
         if left < 0 and parts:
             break

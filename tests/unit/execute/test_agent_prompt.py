@@ -1,0 +1,117 @@
+"""A tool call's prompt fits the model, and drops the oldest words first."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, prompt_tokens, question_for
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.testing.model import ScriptedModel
+from surefoot.values import (
+    Ceilings,
+    Complexity,
+    Message,
+    PlanIR,
+    PlanStep,
+    StepIntent,
+    ToolCall,
+    ToolOutcome,
+    ToolSpec,
+)
+
+SPEC = ToolSpec(
+    name="file_read",
+    purpose="Reads.",
+    schema='{"properties":{"path":{"type":"string"},"last_line":{"type":"integer"}},"required":["path"]}',
+    effect="read",
+    example='{"path":"a.py"}',
+)
+STEP = PlanStep(step_id="change", description="change it", intent=StepIntent.MODIFY)
+
+
+def asker(context_tokens: int) -> MeteredModel:
+    """A model with that much context."""
+    ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
+    journal = Journal(MemoryLedger(), FakeClock())
+    return MeteredModel(
+        ScriptedModel([], context_tokens=context_tokens), journal, ceilings, FakeClock()
+    )
+
+
+def scene(outputs: list[str], tests: str = "1 fails", issue: str = "it is wrong") -> Scene:
+    """A turn with these outputs."""
+    taken = tuple(
+        Taken(
+            call=ToolCall(tool="file_read", parameters=f'{{"path":"{n}.py"}}'),
+            outcome=ToolOutcome(ok=True, output=text),
+        )
+        for n, text in enumerate(outputs)
+    )
+    plan = PlanIR(
+        analysis="a", steps=(STEP,), verification=(), complexity=Complexity.LOW, confidence=1.0
+    )
+    return Scene(
+        environment="Linux",
+        conventions="",
+        repository="a.py\n" * 50,
+        issue=issue,
+        plan=plan,
+        done=frozenset(),
+        facts=("a fact",),
+        tests=tests,
+        step=STEP,
+        taken=taken,
+        specs=(SPEC,),
+    )
+
+
+@given(
+    st.lists(st.text(max_size=4_000), max_size=12),
+    st.text(max_size=20_000),
+    st.sampled_from([4_096, 8_192, 32_768]),
+)
+def test_a_prompt_fits_whatever_was_said(outputs: list[str], tests: str, context: int) -> None:
+    """For all outputs and all sizes of context there is room for the answer, and step and issue are always shown."""
+    model = asker(context)
+    question = question_for(scene(outputs, tests), model)
+    text = "\n".join(str(getattr(question, name)) for name in question.__slots__)
+    assert model.count_tokens((Message(role="user", content=text),)) <= prompt_tokens(model)
+    assert question.issue == "it is wrong"
+    assert "change it" in question.step
+
+
+def test_a_large_context_shows_every_output_whole() -> None:
+    """What was read first is still there after many calls."""
+    outputs = [f"line {n}\nmore of {n}" for n in range(20)]
+    history = question_for(scene(outputs), asker(32_768)).history
+    assert all(f"more of {n}\n" in f"{history}\n" for n in range(20))
+
+
+def test_a_small_context_keeps_the_last_output_and_a_line_of_the_others() -> None:
+    """The newest is whole as far as it fits; older ones are told in a line."""
+    outputs = [f"first line of {n}\n" + "x" * 2_500 for n in range(4)]
+    history = question_for(scene(outputs), asker(4_096)).history
+    assert "4. file_read" in history
+    assert "x" * 300 in history
+    assert '1. file_read {"path":"0.py"}: first line of 0' in history
+
+
+def test_a_small_model_is_offered_five_actions() -> None:
+    """Three tools beside `done` and `ask`; a large one is offered all."""
+    many = tuple(SPEC for _ in range(9))
+    assert len(offered(many, small=True)) == 3
+    assert len(offered(many, small=False)) == 9
+
+
+@pytest.mark.parametrize("most", [10, 100, 1_000])
+def test_a_cut_text_says_so(most: int) -> None:
+    """Head and tail stay; the gap is counted."""
+    text = "a" * 2_000 + "z"
+    short = cut(text, most)
+    assert short.startswith("a")
+    assert short.endswith("z")
+    assert "characters left out" in short
+    assert cut("short", 10) == "short"
