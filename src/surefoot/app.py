@@ -81,7 +81,14 @@ from surefoot.report import Story, Summary, read_story, render_report, summarise
 from surefoot.sandbox import open_processes, quick_conformance
 from surefoot.settings import Settings
 from surefoot.solver import RuleSolver
-from surefoot.suite import PytestSuite, SuitePlan, detect, suspicious
+from surefoot.suite import (
+    CommandPlan,
+    CommandSuite,
+    PytestSuite,
+    SuitePlan,
+    detect,
+    suspicious_source,
+)
 from surefoot.values import (
     RESUMABLE,
     Audit,
@@ -227,7 +234,7 @@ class Parts:
     processes: Processes
     fence: str
     """What its conformance probes said."""
-    plan: SuitePlan
+    plan: SuitePlan | CommandPlan
     suite: Suite
     auditors: tuple[Auditor, ...]
     baseline: tuple[str, ...] = field(default=())
@@ -492,20 +499,28 @@ def _suite(
     processes: Processes,
     around: Surroundings,
     scratch: Path,
-) -> tuple[SuitePlan, PytestSuite]:
+) -> tuple[SuitePlan | CommandPlan, Suite]:
     test = settings.test
-    plan = detect(project.root, python=test.python, command=test.command, environ=around.environ)
+    plan = detect(
+        project.root,
+        python=test.python,
+        command=test.command,
+        environ=around.environ,
+        report=test.format,
+    )
     limits = Limits(wall_s=test.timeout_s, memory_bytes=test.memory_mb * 1024**2)
-    suite = PytestSuite(plan, processes, original=project.root, scratch=scratch, limits=limits)
-    return plan, suite
+    given = {"original": project.root, "scratch": scratch}
+    if isinstance(plan, CommandPlan):
+        return plan, CommandSuite(plan, processes, **given, limits=limits)
+    return plan, PytestSuite(plan, processes, **given, limits=limits)
 
 
 def _auditors(
     project: Project,
     frozen: Frozen,
     processes: Processes,
-    plan: SuitePlan,
-    suite: PytestSuite,
+    plan: SuitePlan | CommandPlan,
+    suite: Suite,
     around: Surroundings,
 ) -> tuple[Auditor, ...]:
     settings = frozen.settings.audit
@@ -525,7 +540,7 @@ def _auditors(
         toolchain,
         project.root,
         suite=suite if bare else None,
-        project_python=plan.python,
+        project_python=plan.python if isinstance(plan, SuitePlan) else None,
         extra=extra,
     )
     wanted = settings.tools or (None if bare else _AUDIT_OF_ISSUES)
@@ -621,8 +636,8 @@ def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
     return [
         objection("runner-touched", path, told)
         for path, (before, after) in sorted(seen.contents.items())
-        if after is not None and path.endswith(".py") and path not in seen.test_paths
-        for told in suspicious(before, after)
+        if after is not None and path not in seen.test_paths
+        for told in suspicious_source(path, before, after)
     ]
 
 

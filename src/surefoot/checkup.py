@@ -12,7 +12,7 @@ from surefoot.gitops import check_git
 from surefoot.models import known_models
 from surefoot.project import Places, open_project
 from surefoot.sandbox import conformance, open_processes
-from surefoot.suite import detect
+from surefoot.suite import SuitePlan, detect
 from surefoot.values import SandboxLevel
 
 _DISK_BYTES = 2 * 1024**3
@@ -103,5 +103,12 @@ def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Ch
         mend="`surefoot unlock`",
     )
     test = project.settings.test
-    plan = detect(project.root, python=test.python, command=test.command, environ=around.environ)
-    yield Check(name="tests", ok=True, detail=f"{' '.join(plan.command)} with {plan.python}")
+    plan = detect(
+        project.root,
+        python=test.python,
+        command=test.command,
+        environ=around.environ,
+        report=test.format,
+    )
+    how = f"with {plan.python}" if isinstance(plan, SuitePlan) else f"({plan.format})"
+    yield Check(name="tests", ok=True, detail=f"{' '.join(plan.command)} {how}")

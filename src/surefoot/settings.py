@@ -6,15 +6,23 @@ very content; the same on the command line needs no trust, because the user type
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.select import Pin
+from surefoot.suite import Format
 from surefoot.values import Digest, Profile
 
 FILE_NAME: Final = "surefoot.toml"
@@ -82,8 +90,16 @@ class TestSettings(_Section):
 
     python: str | None = None
     command: tuple[str, ...] | None = None
+    format: Format | None = None
+    """How the command reports; unset: known from its program."""
     timeout_s: Seconds = 300.0
     memory_mb: Positive = 4096
+
+    @model_validator(mode="after")
+    def _format_of_a_command(self) -> Self:
+        if self.format is not None and self.command is None:
+            raise ValueError("`format` says how `command` reports, and there is none; name it too")
+        return self
 
 
 class RepairSettings(_Section):
@@ -190,7 +206,7 @@ class Settings(_Section):
                 ),
                 "audit": self.audit.model_copy(update={"commands": ()}),
                 "tools": ToolSettings(),
-                "test": self.test.model_copy(update={"command": None}),
+                "test": self.test.model_copy(update={"command": None, "format": None}),
             }
         )
 

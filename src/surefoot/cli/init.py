@@ -1,5 +1,6 @@
 """`surefoot init`: look at a repository and write down what a run will need."""
 
+import json
 import os
 from pathlib import Path
 
@@ -18,7 +19,7 @@ model = "{model}"
 # max_iterations = 8
 
 [test]
-python = "{python}"
+{test}
 # timeout_s = 300
 
 [risk]                         # all off; turning one on takes effect after `surefoot trust`
@@ -34,7 +35,7 @@ def init(repo: RepoOption = Path()) -> None:
     from surefoot.gitops import Repository
     from surefoot.models import known_models
     from surefoot.settings import FILE_NAME
-    from surefoot.suite import detect
+    from surefoot.suite import SuitePlan, detect
 
     root = Repository.discover(repo).root
     path = root / FILE_NAME
@@ -42,9 +43,16 @@ def init(repo: RepoOption = Path()) -> None:
         raise UsageError(f"{path} exists already; edit it, or remove it first")
     plan = detect(root, python=None, command=None, environ=os.environ)
     ready = [m.spec for m in known_models(places().cache) if m.ready]
-    python = plan.python
-    shown = python.relative_to(root) if python.is_relative_to(root) else python
-    path.write_text(_TEMPLATE.format(model=(ready or ["embedded"])[0], python=shown))
+    if isinstance(plan, SuitePlan):
+        python = plan.python
+        test = f'python = "{python.relative_to(root) if python.is_relative_to(root) else python}"'
+    else:
+        test = (
+            "# command = "
+            + json.dumps(list(plan.command))
+            + "    # found; another one needs `surefoot trust`"
+        )
+    path.write_text(_TEMPLATE.format(model=(ready or ["embedded"])[0], test=test))
     typer.echo(f"tests:     {' '.join(plan.command)} ({plan.runner})")
     typer.echo(f"languages: {', '.join(plan.languages) or 'none found'}")
     typer.echo(f"model:     {ready[0] if ready else 'none is ready; run `surefoot models pull`'}")

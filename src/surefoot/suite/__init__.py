@@ -1,15 +1,20 @@
 """The project's own tests as typed reports, and as a worker that tries candidates in milliseconds."""
 
+from surefoot.suite.command_suite import CommandSuite
 from surefoot.suite.detect import detect
 from surefoot.suite.environment import environment, mounts
 from surefoot.suite.flaky import Settled, settle
+from surefoot.suite.foreign_integrity import suspicious_source
 from surefoot.suite.integrity import suspicious
 from surefoot.suite.layout import carried, languages
 from surefoot.suite.paths import is_control_path, is_test_path
-from surefoot.suite.plan import SuitePlan
+from surefoot.suite.plan import CommandPlan, Format, SuitePlan
 from surefoot.suite.pytest_suite import PytestSuite
 
 __all__ = [
+    "CommandPlan",
+    "CommandSuite",
+    "Format",
     "PytestSuite",
     "Settled",
     "SuitePlan",
@@ -22,4 +27,5 @@ __all__ = [
     "mounts",
     "settle",
     "suspicious",
+    "suspicious_source",
 ]

@@ -1,22 +1,23 @@
-"""Finds out how a project's tests are run: interpreter, runner, import path, what to carry."""
+"""Finds out how a project's tests are run: interpreter, runner, import path, what to carry; or by which command."""
 
 import ast
 import configparser
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from surefoot.errors import SettingsError
 from surefoot.suite import layout
+from surefoot.suite.commands import from_package, plan_command
 from surefoot.suite.interpreter import Interpreter, look_at, on_path
 from surefoot.suite.layout import languages
-from surefoot.suite.plan import SuitePlan
+from surefoot.suite.plan import CommandPlan, Format, SuitePlan
 
 LAUNCHERS: Final = frozenset({"uv", "poetry", "pdm", "pipenv", "rye", "hatch"})
 """Programs whose `run` puts the project's interpreter first; the plan calls that interpreter itself."""
 
-Runner = Literal["pytest", "unittest"]
+Runner: TypeAlias = Literal["pytest", "unittest"]
 
 
 def detect(
@@ -25,17 +26,53 @@ def detect(
     python: str | None,
     command: tuple[str, ...] | None,
     environ: Mapping[str, str],
-) -> SuitePlan:
-    """How the tests of the checkout at `root` are run; `python` and `command` are the user's settings.
+    report: Format | None = None,
+) -> SuitePlan | CommandPlan:
+    """How the tests of the checkout at `root` are run; `python`, `command` and its `report` are the user's settings.
+
+    pytest and unittest get a `SuitePlan`, every other command a `CommandPlan`. Without settings, the language with the
+    most files decides among those whose tests are found.
 
     Raises:
-        SettingsError: No tests, no usable interpreter, or a command that runs neither pytest nor unittest.
+        SettingsError: No tests, no usable interpreter, a missing program, or a command whose report cannot be read.
     """
     root = root.resolve()
-    asked, named, args = _read_command(command) if command else (None, None, ())
+    if command:
+        asked = _read_command(command)
+        if report is not None or asked is None:
+            return plan_command(root, command, report, environ)
+        return _python_plan(root, python or asked[1], asked, environ)
+    own = _own_command(root) if python is None else None
+    if own is not None:
+        return plan_command(root, own, None, environ)
+    return _python_plan(root, python, None, environ)
+
+
+def _own_command(root: Path) -> tuple[str, ...] | None:
+    """The command of the language with the most files whose tests are found; None when that is Python."""
+    for language in languages(root):
+        if language == "python" and (_has_pytest_settings(root) or layout.test_files(root)):
+            return None
+        if language in {"javascript", "typescript"} and (found := from_package(root)):
+            return found
+        if language == "go" and (root / "go.mod").is_file():
+            return ("go", "test", "./...")
+        if language == "rust" and (root / "Cargo.toml").is_file():
+            return ("cargo", "test")
+    return None
+
+
+_Asked: TypeAlias = tuple[Runner, str | None, tuple[str, ...]]
+"""Runner, interpreter when one is named by path, and the runner's own arguments."""
+
+
+def _python_plan(
+    root: Path, python: str | None, command: _Asked | None, environ: Mapping[str, str]
+) -> SuitePlan:
+    asked, _, args = command or (None, None, ())
     style = asked or _style(root)
     roots = layout.source_roots(root, ())
-    chosen = _choose(root, python or named, environ, layout.needs(root, roots) - {"pytest"})
+    chosen = _choose(root, python, environ, layout.needs(root, roots) - {"pytest"})
     inside = [p for p in (*chosen.linked(), *chosen.mapped()) if p.is_relative_to(root)]
     tops = [p if p in chosen.linked() else p.parent for p in inside]
     return SuitePlan(
@@ -65,8 +102,8 @@ def _shown(root: Path, inside: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _read_command(command: tuple[str, ...]) -> tuple[Runner, str | None, tuple[str, ...]]:
-    """Runner, interpreter when one is named by path, and the runner's own arguments."""
+def _read_command(command: tuple[str, ...]) -> _Asked | None:
+    """What a command of pytest or unittest asks for; None when it is neither."""
     words = list(command)
     if words[0] in LAUNCHERS and words[1:2] == ["run"]:
         words = words[2:]
@@ -78,10 +115,7 @@ def _read_command(command: tuple[str, ...]) -> tuple[Runner, str | None, tuple[s
             return "pytest", named, tuple(words[3:])
         if words[2] == "unittest":
             return "unittest", named, _unittest_dirs(words[3:])
-    raise SettingsError(
-        f"`[test] command` is {' '.join(command)!r}, which runs neither pytest nor unittest; "
-        'write e.g. command = ["pytest", "tests"]'
-    )
+    return None
 
 
 def _unittest_dirs(words: Sequence[str]) -> tuple[str, ...]:
@@ -98,7 +132,8 @@ def _style(root: Path) -> Runner:
     files = layout.test_files(root)
     if not files:
         raise SettingsError(
-            f"no tests were found in {root}: no pytest settings and no file named test_*.py; "
+            f"no tests were found in {root}: no pytest settings, no file named test_*.py, and no package.json, go.mod or "
+            "Cargo.toml whose tests are known how to run; "
             'name them in surefoot.toml, e.g. [test] command = ["pytest", "checks"]'
         )
     return "unittest" if all(_is_unittest(root / f) for f in files) else "pytest"

@@ -1,8 +1,13 @@
 """What a test process sees: its variables, and what is mounted for it."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from surefoot.suite.plan import SuitePlan
+from surefoot.suite.plan import CommandPlan, SuitePlan
+
+PROGRAMS: Final = ("/usr/local/bin", "/usr/bin", "/bin")
+_PLACE: Final = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 
 def environment(plan: SuitePlan) -> dict[str, str]:
@@ -13,10 +18,8 @@ def environment(plan: SuitePlan) -> dict[str, str]:
     """
     bin_dir = plan.python.parent
     env = {
-        "PATH": f"{bin_dir}:/usr/local/bin:/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "TZ": "UTC",
+        "PATH": ":".join((str(bin_dir), *PROGRAMS)),
+        **_PLACE,
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
@@ -26,12 +29,23 @@ def environment(plan: SuitePlan) -> dict[str, str]:
     return env
 
 
-def mounts(plan: SuitePlan, original: Path, root: Path) -> tuple[tuple[Path, Path], ...]:
+def command_environment(plan: CommandPlan) -> dict[str, str]:
+    """The same for a command of another language: no colours, no questions, no watching, no network."""
+    return {
+        "PATH": ":".join((*map(str, plan.path), *PROGRAMS)),
+        **_PLACE,
+        "CI": "true",
+        "NO_COLOR": "1",
+        **plan.env,
+    }
+
+
+def mounts(carry: Sequence[str], original: Path, root: Path) -> tuple[tuple[Path, Path], ...]:
     """The carried paths that the tree at `root` lacks: (in the checkout, in the tree)."""
     if original.resolve() == root:
         return ()
     found = []
-    for path in plan.carry:
+    for path in carry:
         source, target = original / path, root / path
         # An empty file is what an earlier mount left behind.
         missing = not target.exists() or (target.is_file() and target.stat().st_size == 0)

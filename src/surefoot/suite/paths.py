@@ -1,37 +1,97 @@
 """Which paths are tests, and which steer the runner, the gates or the interpreter."""
 
+import re
 from pathlib import PurePosixPath
 from typing import Final
 
-TEST_DIRS: Final = frozenset({"test", "tests", "testing", "__tests__", "__snapshots__", "fixtures"})
+TEST_DIRS: Final = frozenset(
+    {
+        "__fixtures__",
+        "__mocks__",
+        "__snapshots__",
+        "__tests__",
+        "fixtures",
+        "test",
+        "testdata",
+        "testing",
+        "tests",
+    }
+)
+TEST_NAMES: Final = re.compile(
+    r"conftest\.py|tests?\.py|test_.*\.(py|txt|rst|md|rb)|.*_test\.(py|go|rb|exs|c|cc|cpp)|.*_spec\.rb"
+    r"|.*\.(test|spec)\..*|test\.[cm]?[jt]sx?|test-.*\.[cm]?[jt]sx?|.*[-_]test\.[cm]?[jt]sx?"
+    r"|test_helper\.rb|spec_helper\.rb",
+    re.IGNORECASE,
+)
+TEST_CLASSES: Final = re.compile(
+    r"(\w*[a-z0-9_])?(Tests?|IT|Spec)\.(java|kt|scala|groovy|cs|swift)"
+)
+"""Files named after a test class; only their capital tells `AddTest.java` from `latest.java`."""
 CONTROL_NAMES: Final = frozenset(
     {
+        ".babelrc",
         ".bandit",
+        ".c8rc.json",
         ".coveragerc",
         ".flake8",
         ".gitlab-ci.yml",
+        ".golangci.yaml",
+        ".golangci.yml",
         ".mypy.ini",
+        ".node-version",
+        ".npmrc",
+        ".nvmrc",
+        ".nycrc",
         ".pre-commit-config.yaml",
         ".pylintrc",
         ".pytest.ini",
         ".pytest.toml",
+        ".rspec",
         ".ruff.toml",
         ".secrets.baseline",
+        ".swcrc",
+        ".taprc",
         ".travis.yml",
+        ".yarnrc",
+        ".yarnrc.yml",
         "azure-pipelines.yml",
+        "biome.json",
+        "build.rs",
+        "bun.lock",
+        "bun.lockb",
+        "cargo.lock",
+        "cargo.toml",
+        "clippy.toml",
+        "cmakelists.txt",
         "conftest.py",
         "entry_points.txt",
+        "gemfile",
+        "gemfile.lock",
+        "go.mod",
+        "go.sum",
+        "go.work",
+        "go.work.sum",
+        "gradle.properties",
         "jenkinsfile",
         "justfile",
         "makefile",
         "mypy.ini",
         "noxfile.py",
+        "npm-shrinkwrap.json",
+        "package-lock.json",
         "package.json",
+        "pnpm-lock.yaml",
+        "pnpm-workspace.yaml",
+        "pom.xml",
         "pyproject.toml",
         "pyrightconfig.json",
         "pytest.ini",
         "pytest.toml",
+        "rakefile",
         "ruff.toml",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        "rustfmt.toml",
         "setup.cfg",
         "setup.py",
         "sitecustomize.py",
@@ -39,10 +99,19 @@ CONTROL_NAMES: Final = frozenset(
         "tox.ini",
         "tsconfig.json",
         "usercustomize.py",
+        "yarn.lock",
     }
 )
-CONTROL_DIRS: Final = frozenset({".github", ".gitlab", ".circleci", ".ci", ".husky", ".surefoot"})
-CONTROL_SUFFIXES: Final = (".pth", ".egg-link", ".dist-info", ".egg-info", ".pyc", ".so", ".pyd")
+CONTROL_PATTERNS: Final = re.compile(
+    r"(jest|vitest|vite|babel|eslint|ava|playwright|cypress|wdio|rollup|webpack)[-.\w]*\.(config|setup|workspace)\..*"
+    r"|karma\.conf\..*|\.(mocharc|eslintrc|babelrc|nycrc|c8rc|prettierrc)\..*|tsconfig\..*json|(build|settings)\.gradle.*"
+)
+CONTROL_DIRS: Final = frozenset(
+    {".cargo", ".ci", ".circleci", ".github", ".gitlab", ".husky", ".surefoot", "node_modules"}
+)
+CONTROL_SUFFIXES: Final = (
+    ".dist-info", ".egg-info", ".egg-link", ".node", ".pth", ".pyc", ".pyd", ".so", ".wasm"
+)  # fmt: skip
 
 
 def is_test_path(path: str) -> bool:
@@ -50,16 +119,11 @@ def is_test_path(path: str) -> bool:
     parts = PurePosixPath(path.lower()).parts
     if not parts:
         return False
-    name = parts[-1]
-    stem = name.partition(".")[0]
     return (
         not TEST_DIRS.isdisjoint(parts[:-1])
-        or name == "conftest.py"
-        or (name.endswith(".py") and (stem.startswith("test_") or stem.endswith("_test")))
-        or (name.endswith(".py") and stem in {"test", "tests"})
-        or (stem.startswith("test_") and name.endswith((".txt", ".rst", ".md")))
-        or ".test." in name
-        or ".spec." in name
+        or (len(parts) > 1 and parts[0] == "spec")
+        or TEST_NAMES.fullmatch(parts[-1]) is not None
+        or TEST_CLASSES.fullmatch(PurePosixPath(path).name) is not None
     )
 
 
@@ -71,6 +135,7 @@ def is_control_path(path: str) -> bool:
     name = parts[-1]
     return (
         name in CONTROL_NAMES
+        or CONTROL_PATTERNS.fullmatch(name) is not None
         or not CONTROL_DIRS.isdisjoint(parts[:-1])
         or any(part.endswith(CONTROL_SUFFIXES) for part in parts)
         or (name.startswith("requirements") and name.endswith((".txt", ".in")))
@@ -78,3 +143,9 @@ def is_control_path(path: str) -> bool:
         or (len(parts) == 1 and name in {"pytest.py", "_pytest.py", "pluggy.py", "unittest.py"})
         or bool({"_pytest", "pytest", "pluggy", "unittest"} & set(parts[:-1]))
     )
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path can be written for a candidate: relative, inside the tree, not the repository's records."""
+    pure = PurePosixPath(path)
+    return bool(pure.parts) and not pure.is_absolute() and not {"..", ".git"} & set(pure.parts)

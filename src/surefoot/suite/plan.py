@@ -1,8 +1,14 @@
 """What was found out about a project's tests: which interpreter, which runner, which files."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, TypeAlias
+
+Format: TypeAlias = Literal["cargo", "go", "jest", "junit", "node", "tap"]
+"""How a command of another language reports its tests."""
+REPORT: Final = "{report}"
+"""Stands in a command for the file that its report is written to, outside the tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +33,33 @@ class SuitePlan:
     """Directories of the checkout that the environment imports from by itself (editable installs)."""
     languages: tuple[str, ...] = ()
     """Languages of the files, most files first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPlan:
+    """How a command runs the tests of one repository in whatever language."""
+
+    command: tuple[str, ...]
+    """How a person would run all tests."""
+    format: Format
+    argv: tuple[str, ...]
+    """What is run; `{report}` in it stands for a file outside the tree, without it the report is standard output."""
+    targets: tuple[str, ...] = ()
+    """What comes last when all tests are run: files, folders, patterns of files, packages."""
+    narrow: tuple[str, ...] | None = None
+    """What comes last, before the files of tests that are asked for; None when the command cannot be told."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Beside what every test process has."""
+    path: tuple[Path, ...] = ()
+    """Directories of the programs that the command needs, first on PATH."""
+    reads: tuple[Path, ...] = ()
+    """Absolute paths that the programs need."""
+    carry: tuple[str, ...] = ()
+    """Paths that git ignores and tests need: node_modules, built files."""
+    languages: tuple[str, ...] = ()
+    """Languages of the files, most files first."""
+
+    @property
+    def runner(self) -> str:
+        """The format, which is what people know the runner by."""
+        return self.format

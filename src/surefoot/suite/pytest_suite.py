@@ -80,7 +80,7 @@ class PytestSuite:
                 stdin=codec.canonical(order),
                 reads=(*self._plan.reads, *self._plan.editable, *PROBE),
                 writes=(root,),
-                binds=mounts(self._plan, self._original, root),
+                binds=mounts(self._plan.carry, self._original, root),
                 limits=replace(limits, output_bytes=REPORT_BYTES),
             )
         )

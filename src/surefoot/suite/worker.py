@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from surefoot import codec
 from surefoot.kernel.ports import Coverage, Processes, RunningProcess, Trial
 from surefoot.suite.environment import environment, mounts
+from surefoot.suite.paths import is_inside
 from surefoot.suite.plan import SuitePlan
 from surefoot.suite.verdict import FAILED, result_of
 from surefoot.values import (
@@ -85,7 +86,7 @@ class ForkedWorker:
     def attempt(self, candidate: Candidate, tests: Sequence[str] | None = None) -> Trial:
         """As `TrialWorker.attempt`."""
         chosen = self._tests if tests is None else tuple(tests)
-        if bad := [e.path for e in candidate.edits if not _inside(e.path)]:
+        if bad := [e.path for e in candidate.edits if not is_inside(e.path)]:
             why = f"the candidate writes outside the tree: {bad[0]!r}"
             report = self._report(chosen, ReportState.UNPARSABLE, (), 0.0, why)
             return Trial(candidate=candidate, report=report, wall_s=0.0)
@@ -227,11 +228,6 @@ def _records(answer: Mapping[str, object]) -> list[Mapping[str, object]]:
     return [r for r in records if isinstance(r, dict)] if isinstance(records, list) else []
 
 
-def _inside(path: str) -> bool:
-    pure = PurePosixPath(path)
-    return bool(pure.parts) and not pure.is_absolute() and not {"..", ".git"} & set(pure.parts)
-
-
 @contextmanager
 def open_worker(
     plan: SuitePlan,
@@ -259,7 +255,7 @@ def open_worker(
             env={**environment(plan), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             reads=(*plan.reads, *plan.editable, *PARTS, root),
             writes=(copy,),
-            binds=mounts(plan, original, copy),
+            binds=mounts(plan.carry, original, copy),
             limits=replace(limits, wall_s=LIFE_S, cpu_s=None, output_bytes=ANSWER_BYTES),
         )
         order = {

@@ -85,8 +85,8 @@ def test_an_interpreter_that_has_what_is_imported_is_preferred(
     [
         ({"a.py": ""}, {}, "no tests were found"),
         ({"test_a.py": PLAIN}, {"python": "no/python"}, "`[test] python` is 'no/python'"),
-        ({"test_a.py": PLAIN}, {"command": ("make", "test")}, "runs neither pytest nor unittest"),
-        ({"test_a.py": PLAIN}, {"command": ("uv", "run")}, "runs neither pytest nor unittest"),
+        ({"test_a.py": PLAIN}, {"command": ("make", "test")}, "whose report cannot be read"),
+        ({"test_a.py": PLAIN}, {"command": ("uv", "run")}, "whose report cannot be read"),
     ],
 )
 def test_what_cannot_be_used_is_an_error_with_the_mend(

@@ -8,8 +8,11 @@ TESTS = """
 tests/test_x.py test_x.py x_test.py pkg/tests/helpers.py tests/conftest.py conftest.py tests/data/x.json
 test/run.py src/pkg/testing/fakes.py web/a.test.ts web/a.spec.js __tests__/a.js tests/fixtures/a.py
 tests.py docs/test_guide.rst
+test.js lib/add-test.mjs test-add.cjs lib/add_test.ts calc/calc_test.go calc/testdata/in.txt spec/helper.rb
+lib/calc_spec.rb src/AddTest.java src/AddTests.cs CalcSpec.scala lib/__mocks__/fs.js
 """
 PRODUCT = """
+src/Latest.java src/latest.js src/contest.go pkg/spec/core.py src/attest.rs Contest.kt
 src/pkg/core.py contest.py latest.py pkg/attest_x.py testimony.py README.md protests/sign.py a/testify/b.py
 """
 CONTROL = """
@@ -17,11 +20,14 @@ conftest.py tests/conftest.py pytest.ini tox.ini setup.cfg setup.py pyproject.to
 Makefile .github/workflows/ci.yml .gitlab-ci.yml .pre-commit-config.yaml .coveragerc mypy.ini ruff.toml .ruff.toml
 surefoot.toml sitecustomize.py src/usercustomize.py x.pth lib/x.pth pkg.egg-info/entry_points.txt a/b.so
 requirements.txt requirements-dev.txt poetry.lock pytest.py _pytest/runner.py pluggy.py .surefoot/x Jenkinsfile
+package-lock.json yarn.lock pnpm-lock.yaml .npmrc jest.config.js vitest.config.mts .mocharc.yml .eslintrc.json
+tsconfig.build.json go.mod go.sum Cargo.toml Cargo.lock build.rs .cargo/config.toml rust-toolchain.toml pom.xml
+build.gradle.kts Gemfile.lock node_modules/left-pad/index.js build/addon.node
 pkg/__pycache__/a.cpython-311.pyc x.dist-info/RECORD src/unittest/__init__.py .ci/run package.json
 """
 FREE = """
 src/pkg/core.py tests/test_x.py README.md docs/conf.py src/pkg/setup_helper.py config.toml pkg/pytest_like.py
-src/app/makefile_parser.py
+src/app/makefile_parser.py src/jest.ts src/config.js src/gradle.kt cargo/main.rs src/build.go
 """
 
 

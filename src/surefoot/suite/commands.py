@@ -1,0 +1,200 @@
+"""From a test command, as a person types it, to how it is run so that its report can be read by test id."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from surefoot.errors import SettingsError
+from surefoot.suite import layout
+from surefoot.suite.plan import REPORT, CommandPlan, Format
+from surefoot.suite.programs import find_program, tool_homes
+
+INSIDE: Final = Path(__file__).parent / "inside"
+NODE_PARTS: Final = (INSIDE / "node_reporter.mjs", INSIDE / "node_witness.cjs")
+_WRAPPERS: Final = frozenset({"c8", "cross-env", "exec", "npx", "nyc", "pnpm", "yarn"})
+"""Programs of a package's script whose work is not needed to run its tests."""
+_NODE_OPTIONS: Final = "--disable-wasm-trap-handler"
+_MERGED: Final = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
+"""Puts standard error into standard output, in order."""
+_RUNS: Final = frozenset({("npm", "run"), ("pnpm", "run"), ("yarn", "run")})
+_SHELL: Final = frozenset("|;<>`$&")
+_ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_VALUED: Final = frozenset(
+    {
+        "-C", "-r", "--conditions", "--env-file", "--experimental-loader", "--import", "--loader", "--require",
+        "--test-concurrency", "--test-name-pattern", "--test-reporter", "--test-reporter-destination",
+        "--test-skip-pattern", "--test-timeout",
+    }
+)  # fmt: skip
+"""Options of node whose value may be the next word."""
+_NODE_DROPPED: Final = (
+    "--experimental-test-isolation", "--test-force-exit", "--test-isolation", "--test-only", "--test-reporter",
+    "--test-reporter-destination", "--watch",
+)  # fmt: skip
+"""Ours take their place, or they would run tests in the runner's own process or leave tests out."""
+_JEST_DROPPED: Final = (
+    "--coverage", "--json", "--outputFile", "--reporter", "--reporters", "--silent", "--verbose", "--watch",
+    "--watchAll", "-w", "dev", "run", "watch",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Script:
+    """The words of one command, without assignments before it."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_command(
+    root: Path, command: Sequence[str], given: Format | None, environ: Mapping[str, str]
+) -> CommandPlan:
+    """How `command` is run; `given` is the format of its report, for a program that is not known here.
+
+    Raises:
+        SettingsError: The program is missing, or its report cannot be read.
+    """
+    script = _without_wrappers(tuple(command), {})
+    told = script and _known(root, script)
+    if told and given in (None, told[0]):
+        form, argv, targets, narrow = told
+    elif given is not None:
+        form, argv, targets, narrow = given, tuple(command), (), None
+    else:
+        raise SettingsError(
+            f"`[test] command` is {' '.join(command)!r}, whose report cannot be read: name its format, e.g. "
+            f'format = "junit" with {REPORT} in the command where the report\'s file is named'
+        )
+    env = dict(script.env) if script and told else {}
+    name = argv[len(_MERGED)] if argv[: len(_MERGED)] == _MERGED else argv[0]
+    program = find_program(root, name, environ)
+    homes, shown = tool_homes(Path(name).name, environ)
+    if form == "node":
+        shown = (*shown, *NODE_PARTS)
+    if "node" in argv:
+        # WebAssembly would reserve more address space than a test process may have.
+        env = {**env, "NODE_OPTIONS": f"{_NODE_OPTIONS} {env.get('NODE_OPTIONS', '')}".strip()}
+    return CommandPlan(
+        command=tuple(command),
+        format=form,
+        argv=tuple(program.argv0 if word == name else word for word in argv),
+        targets=targets,
+        narrow=narrow,
+        env={**homes, **env},
+        path=program.path,
+        reads=(*program.reads, *shown),
+        carry=layout.carried(root),
+        languages=layout.languages(root),
+    )
+
+
+def from_package(root: Path) -> tuple[str, ...] | None:
+    """The command of `scripts.test` in package.json, when it runs tests with a runner that is known here."""
+    try:
+        package = json.loads((root / "package.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return _from_scripts(root, layout.table(package, "scripts"), "test", frozenset())
+
+
+def _from_scripts(
+    root: Path, scripts: Mapping[str, object], name: str, seen: frozenset[str]
+) -> tuple[str, ...] | None:
+    text = scripts.get(name)
+    if not isinstance(text, str) or name in seen:
+        return None
+    for part in text.split("&&"):
+        try:
+            words = tuple(shlex.split(part))
+        except ValueError:
+            continue
+        if _SHELL & set(part):
+            continue
+        if words[:2] in _RUNS and len(words) > 2:  # noqa: PLR2004  # another script's name follows
+            if found := _from_scripts(root, scripts, words[2], seen | {name}):
+                return found
+            continue
+        script = _without_wrappers(words, {})
+        if script is not None and _known(root, script) is not None:
+            return words
+    return None
+
+
+def _without_wrappers(words: tuple[str, ...], env: dict[str, str]) -> _Script | None:
+    """The command within `npx cross-env A=b jest`; None when nothing is left."""
+    while words:
+        if match := _ASSIGNED.fullmatch(words[0]):
+            env[match[1]] = match[2]
+        elif words[0] not in _WRAPPERS and not words[0].startswith("-"):
+            return _Script(words=words, env=env)
+        words = words[1:]
+    return None
+
+
+_Told: TypeAlias = tuple[Format, tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]
+"""Format, argv, targets, what comes before the files asked for."""
+
+
+def _known(root: Path, script: _Script) -> _Told | None:
+    words = script.words
+    name = Path(words[0]).name
+    if name == "node" and "--test" in words:
+        return _node(words)
+    if name == "go" and words[1:2] == ("test",):
+        rest = [w for w in words[2:] if w not in {"-json", "-v"}]
+        targets = tuple(w for w in rest if w.startswith(".")) or ("./...",)
+        options = (w for w in rest if not w.startswith("."))
+        # Build errors are on standard error.
+        # `-vet=off`: what vet holds against a file is no test's result. `-count=1`: no answer of an earlier run.
+        return (
+            "go",
+            (*_MERGED, "go", "test", "-json", "-vet=off", "-count=1", *options),
+            targets,
+            (),
+        )
+    if name == "cargo" and words[1:2] == ("test",):
+        more = () if "--no-fail-fast" in words else ("--no-fail-fast",)
+        # Names of test programs are on standard error, results on standard output: they belong in one order.
+        return "cargo", (*_MERGED, "cargo", "test", *more, *words[2:]), (), None
+    return _jest(root, words)
+
+
+def _node(words: tuple[str, ...]) -> _Told:
+    options: list[str] = []
+    targets: list[str] = []
+    rest = iter(words[1:])
+    for word in rest:
+        value = [next(rest, "")] if word in _VALUED else []
+        if word == "--test" or word.partition("=")[0] in _NODE_DROPPED:
+            continue
+        if word.startswith("-"):
+            options += [word, *value]
+        else:
+            targets.append(word)
+    reporter, witness = map(str, NODE_PARTS)
+    ours = ("--test-reporter", reporter, "--test-reporter-destination", "stdout")
+    return "node", ("node", "--require", witness, "--test", *ours, *options), tuple(targets), ()
+
+
+def _jest(root: Path, words: tuple[str, ...]) -> _Told | None:
+    """Jest and vitest, where they are installed, called by name or through node."""
+    node_options: tuple[str, ...] = ()
+    if Path(words[0]).name == "node":
+        options = [i for i, w in enumerate(words[1:], 1) if not w.startswith("-")]
+        if not options:
+            return None
+        node_options, words = words[1 : options[0]], words[options[0] :]
+    runner = Path(words[0]).name.partition(".")[0]
+    start = f"node_modules/.bin/{runner}"
+    if runner not in {"jest", "vitest"} or not (root / start).exists():
+        return None
+    kept = [w for w in words[1:] if w.partition("=")[0] not in _JEST_DROPPED]
+    program = ("node", *node_options, start)
+    if runner == "jest":
+        argv = (*program, *kept, "--json", f"--outputFile={REPORT}")
+        return "jest", argv, (), ("--runTestsByPath",)
+    return "jest", (*program, "run", *kept, "--reporter=json", f"--outputFile={REPORT}"), (), ()

@@ -1,0 +1,125 @@
+"""JUnit's XML, as its many writers write it: suites in suites, with or without files, classes and counts."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+from xml.etree import ElementTree as ET  # documents with a DTD are refused before they are read
+
+from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
+from surefoot.values import ReportState, TestOutcome, TestResult
+
+_DTD: Final = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+_COUNTED: Final = (("failures", "failure"), ("errors", "error"))
+
+
+def parse(text: bytes, place: Place) -> Parsed:
+    """A whole report: well-formed, and each suite holds as many cases, failures and errors as it counts."""
+    if not text.strip():
+        return broken(ReportState.UNPARSABLE, "no JUnit report was written")
+    if _DTD.search(text):
+        return broken(ReportState.UNPARSABLE, "a JUnit report with a DTD is not read")
+    try:
+        top = ET.fromstring(text.strip())  # noqa: S314  # as above
+    except ET.ParseError as error:
+        return broken(ReportState.UNPARSABLE, f"not well-formed JUnit XML: {error}")
+    if top.tag not in {"testsuites", "testsuite"}:
+        return broken(ReportState.UNPARSABLE, f"<{top.tag}> is not a JUnit report")
+    for suite in top.iter("testsuite"):
+        if why := _miscounted(suite):
+            return broken(ReportState.UNPARSABLE, why)
+    suites = [top] if top.tag == "testsuite" else list(top)
+    return Parsed(results=numbered(r for each in suites for r in _read(each, place)))
+
+
+def _miscounted(suite: ET.Element) -> str:
+    """Why the counts of a suite are not right; some writers count its own cases only, some those below it too."""
+    cases = list(suite.iter("testcase"))
+    own = suite.findall("testcase")
+    # node's own writer counts the suites among its tests
+    points = len(cases) + len(list(suite.iter("testsuite"))) - 1
+    counts = {len(cases), len(own), len(own) + len(suite.findall("testsuite")), points}
+    said = suite.get("tests")
+    if said is not None and not (said.isdecimal() and int(said) in counts):
+        return f"suite {suite.get('name')!r} counts {said} tests and holds {len(cases)}"
+    for attribute, tag in _COUNTED:
+        number = suite.get(attribute, "")
+        bad = sum(case.find(tag) is not None for case in cases)
+        if number.isdecimal() and int(number) and not bad and not _bad_itself(suite):
+            return f"suite {suite.get('name')!r} counts {number} {attribute} and holds none"
+    return ""
+
+
+def _bad_itself(suite: ET.Element) -> bool:
+    return any(suite.find(tag) is not None for tag in ("failure", "error", "system-err"))
+
+
+def _read(element: ET.Element, place: Place) -> Iterator[TestResult]:
+    if element.tag == "testcase":
+        yield _case(element, (), element, place)
+        return
+    yield from _suite(element, (), element, place)
+
+
+def _suite(
+    suite: ET.Element, names: tuple[str, ...], top: ET.Element, place: Place
+) -> Iterator[TestResult]:
+    for child in suite:
+        if child.tag == "testcase":
+            yield _case(child, names, suite if suite.get("file") else top, place)
+        elif child.tag == "testsuite":
+            yield from _suite(child, (*names, child.get("name", "")), top, place)
+
+
+def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Place) -> TestResult:
+    group = case.get("classname", "")
+    file = case.get("file") or suite.get("file") or suite.get("filepath")
+    where = place.relative(file) if file else _file_of(group, place)
+    parts = [where, *names, group, case.get("name", "")]
+    # A file or a suite that is its own group is said once.
+    test_id = "::".join(dict.fromkeys(p for p in parts if p))
+    outcome, told = _outcome(case)
+    said = told.get("message") or "" if told is not None else ""
+    detail = "".join(told.itertext()) if told is not None else ""
+    first = detail.strip().partition("\n")[0]
+    return result(
+        test_id,
+        outcome,
+        wall_s=_seconds(case.get("time", "")),
+        message=said or first,
+        detail=detail,
+        frames=place.frames(detail),
+    )
+
+
+def _outcome(case: ET.Element) -> tuple[TestOutcome, ET.Element | None]:
+    """What a case did, and the element that says why. A skip that also failed is a failure that is expected."""
+    skipped = case.find("skipped")
+    for tag, outcome in (("error", TestOutcome.ERROR), ("failure", TestOutcome.FAILED)):
+        if (told := case.find(tag)) is not None:
+            return (outcome if skipped is None else TestOutcome.XFAILED), told
+    return (TestOutcome.PASSED if skipped is None else TestOutcome.SKIPPED), skipped
+
+
+def _file_of(group: str, place: Place) -> str:
+    """The one file of the tree that a class is named after (`com.acme.AddTest`); empty when there is none."""
+    words = group.partition("$")[0].split(".")
+    if words == [""]:
+        return ""
+    # `package.module.Class`, as Python's writers say it, ends with what is not a file.
+    for tail in (words, words[:-1]):
+        found = [p for p in place.files if tail and _named(p, tail)]
+        if len(found) == 1:
+            return found[0].as_posix()
+    return ""
+
+
+def _named(path: PurePosixPath, words: list[str]) -> bool:
+    return (*path.parent.parts, path.stem)[-len(words) :] == tuple(words)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

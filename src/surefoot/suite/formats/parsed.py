@@ -1,0 +1,106 @@
+"""What every reader of reports gives, and what it may know of the tree."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from surefoot.values import Frame, ReportState, TestOutcome, TestResult
+
+DETAIL: Final = 8_000
+"""Characters kept of a failure's text."""
+MESSAGE: Final = 1_000
+FRAMES: Final = 30
+_STACK: Final = (
+    re.compile(r"^\s*at (?:(?P<function>[^\n()]+?) )?\(?(?:file://)?(?P<path>[^\s():]+):(?P<line>\d+):\d+\)?$"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """A report by test id. `results` mean something in the states `complete` and `collection-error` only."""
+
+    results: tuple[TestResult, ...] = ()
+    state: ReportState = ReportState.COMPLETE
+    reason: str = ""
+    """Why the report is not whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The tree that the tests ran on, and how its report was sealed."""
+
+    root: Path
+    files: tuple[PurePosixPath, ...]
+    """Its files."""
+    key: bytes = b""
+    """With which the runner's records are signed, for the formats that are."""
+
+    def relative(self, path: str) -> str:
+        """A path of the tree relative to its root; other paths as they are."""
+        plain = path.removeprefix("file://")
+        pure = PurePosixPath(plain)
+        if pure.is_absolute() and pure.is_relative_to(self.root):
+            return pure.relative_to(self.root).as_posix()
+        return plain.removeprefix("./")
+
+    def text(self, path: PurePosixPath) -> str:
+        """A file's text; empty when it is none."""
+        try:
+            return (self.root / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    def frames(self, stack: str) -> tuple[Frame, ...]:
+        """The frames of a JavaScript stack that are in the tree, outermost first."""
+        found: list[Frame] = []
+        for line in stack.splitlines():
+            match = _STACK[0].match(line)
+            if match is None:
+                continue
+            path = self.relative(match["path"])
+            if not path.startswith(("/", "node:", "node_modules/")):
+                function = match["function"] or ""
+                found.append(Frame(path=path, line=int(match["line"]), function=function))
+        return tuple(reversed(found[:FRAMES]))
+
+
+def broken(state: ReportState, reason: str, results: Sequence[TestResult] = ()) -> Parsed:
+    """A report that is not whole."""
+    return Parsed(state=state, reason=reason, results=tuple(results))
+
+
+def result(
+    test_id: str,
+    outcome: TestOutcome,
+    *,
+    wall_s: float = 0.0,
+    message: str = "",
+    detail: str = "",
+    frames: tuple[Frame, ...] = (),
+) -> TestResult:
+    """A result within its limits; what passed says nothing."""
+    if outcome is TestOutcome.PASSED:
+        message = detail = ""
+        frames = ()
+    return TestResult(
+        test_id=test_id,
+        outcome=outcome,
+        wall_s=round(max(wall_s, 0.0), 6),
+        message=message.strip()[:MESSAGE],
+        detail=detail.strip("\n")[:DETAIL],
+        frames=frames,
+    )
+
+
+def numbered(results: Iterable[TestResult]) -> tuple[TestResult, ...]:
+    """The results with ids that are unique: the second `a` becomes `a #2`, in order of report."""
+    seen: Counter[str] = Counter()
+    found = []
+    for each in results:
+        seen[each.test_id] += 1
+        count = seen[each.test_id]
+        found.append(each if count == 1 else replace(each, test_id=f"{each.test_id} #{count}"))
+    return tuple(found)

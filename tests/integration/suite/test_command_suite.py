@@ -1,0 +1,295 @@
+"""The tests of other languages, run by their own command: right by id before and after a fix, and never a pass by mistake."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from surefoot.kernel.ports import Processes
+from surefoot.suite import CommandSuite, detect
+from surefoot.values import Candidate, Digest, FileEdit, Limits, ReportState, TestReport
+
+Open = Callable[..., CommandSuite]
+Write = Callable[[Mapping[str, str]], Path]
+
+
+def node_version() -> tuple[int, ...]:
+    node = shutil.which("node")
+    if node is None:
+        return (0,)
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True)
+    return tuple(int(n) for n in re.findall(r"\d+", said.stdout))
+
+
+needs_node = pytest.mark.skipif(node_version() < (20, 15), reason="node 20.15 or later is missing")
+needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is missing")
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is missing")
+
+CART = "export function total(prices) {\n  let sum = 0;\n  for (const p of prices) sum -= p;\n  return sum;\n}\n"
+FIXED = CART.replace("-=", "+=")
+TEST = """import assert from 'node:assert/strict';
+import { describe, it, test } from 'node:test';
+import { total } from '../cart.js';
+
+describe('total', () => {
+  it('adds', () => assert.equal(total([1, 2]), 3));
+  it('of nothing is 0', () => assert.equal(total([]), 0));
+});
+test('later', { todo: true }, () => assert.fail('not yet'));
+"""
+OTHER = "import { test } from 'node:test';\ntest('alone', () => {});\n"
+PACKAGE = '{"name": "cart", "type": "module", "scripts": {"test": "node --test test/*.test.js"}}'
+ADDS = "test/cart.test.js::total::adds"
+NOTHING = "test/cart.test.js::total::of nothing is 0"
+LATER = "test/cart.test.js::later"
+ALONE = "test/other.test.js::alone"
+
+
+@pytest.fixture
+def cart(write: Write) -> Path:
+    """A JavaScript project whose `total` subtracts."""
+    return write(
+        {
+            "package.json": PACKAGE,
+            "cart.js": CART,
+            "test/cart.test.js": TEST,
+            "test/other.test.js": OTHER,
+        }
+    )
+
+
+@pytest.fixture
+def open_command(processes: Processes, tmp_path: Path) -> Open:
+    """The suite of a project, as it is detected."""
+
+    def opened(root: Path, wall_s: float = 60.0, **settings: object) -> CommandSuite:
+        given = {"python": None, "command": None, "environ": os.environ} | settings
+        plan = detect(root, **given)  # type: ignore[arg-type]
+        scratch, limits = tmp_path / "scratch", Limits(wall_s=wall_s)
+        return CommandSuite(plan, processes, original=root, scratch=scratch, limits=limits)
+
+    return opened
+
+
+def outcomes(report: TestReport) -> dict[str, str]:
+    return {r.test_id: r.outcome.value for r in report.results}
+
+
+@needs_node
+def test_a_run_reports_every_test_before_and_after_a_fix(cart: Path, open_command: Open) -> None:
+    """With what went wrong and where; the sums of suites are no tests."""
+    suite = open_command(cart)
+    before = suite.run(cart)
+    expected = {ADDS: "failed", NOTHING: "passed", LATER: "xfailed", ALONE: "passed"}
+    assert (before.state, before.exit_code, outcomes(before)) == (
+        ReportState.COMPLETE,
+        1,
+        expected,
+    )
+    failure = before.result(ADDS)
+    assert failure is not None
+    assert "AssertionError: Expected values to be strictly equal:" in failure.message
+    assert [(f.path, f.line) for f in failure.frames] == [("test/cart.test.js", 6)]
+    assert suite.run(cart, [ALONE]).collected == (ALONE,)
+    (cart / "cart.js").write_text(FIXED)
+    after = suite.run(cart)
+    assert (after.state, after.exit_code) == (ReportState.COMPLETE, 0)
+    assert after.passing == (ADDS, NOTHING, ALONE)
+
+
+@needs_node
+def test_an_id_that_is_not_there_is_named(cart: Path, open_command: Open) -> None:
+    """The report is then not usable."""
+    report = open_command(cart).run(cart, [ALONE, "test/other.test.js::gone"])
+    assert report.state is ReportState.UNPARSABLE
+    assert "asked for but not reported: test/other.test.js::gone" in report.reason
+
+
+@needs_node
+def test_a_worker_tries_candidates_on_a_copy(cart: Path, open_command: Open) -> None:
+    """The tree is not written, the copy is put back after each, and nothing is written outside it."""
+    fix = Candidate(
+        candidate_id=Digest("0" * 64),
+        generator="t",
+        edits=(FileEdit(path="cart.js", text=FIXED), FileEdit(path="lib/new.js", text="")),
+        description="",
+    )
+    none = Candidate(candidate_id=Digest("1" * 64), generator="t", edits=(), description="")
+    out = Candidate(
+        candidate_id=Digest("2" * 64),
+        generator="t",
+        edits=(FileEdit(path="out/x.js", text=""),),
+        description="",
+    )
+    (cart / "out").symlink_to("/tmp")
+    with open_command(cart).worker(cart, [ADDS]) as worker:
+        assert worker.attempt(fix).report.passing == (ADDS,)
+        assert worker.attempt(none).report.failing == (ADDS,)
+        assert worker.attempt(fix, [NOTHING]).report.passing == (NOTHING,)
+        assert "outside the tree" in worker.attempt(out).report.reason
+        seen = worker.trace(NOTHING, ["cart.js"])
+    assert (seen.passed, seen.lines) == (True, {})
+    assert (cart / "cart.js").read_text() == CART
+
+
+FORGERIES = {
+    "prints TAP": "console.log('ok 1 - total\\n1..1');",
+    "prints records": 'console.log(\'00 {"n":0,"kind":"end","early":[]}\');',
+    "asks for the witness's token": "process.stderr.write(String(process.env.SUREFOOT_WITNESS));",
+}
+EARLY = {
+    "exits at import": "process.exit(0);",
+    "exits in the test": "export const total = () => process.exit(0);",
+    "exits later": "setImmediate(() => process.exit(0));",
+    "exits for real": "export const total = () => process.reallyExit(0);",
+    "silences the witness": "process.removeAllListeners('beforeExit'); process.exitCode = 0;",
+}
+
+
+@needs_node
+@pytest.mark.parametrize("name", FORGERIES)
+def test_what_product_code_prints_adds_no_result(name: str, cart: Path, open_command: Open) -> None:
+    """The report is the runner's, which runs in another process."""
+    (cart / "cart.js").write_text(FORGERIES[name] + CART)
+    report = open_command(cart).run(cart)
+    assert (report.state, report.failing) == (ReportState.COMPLETE, (ADDS,))
+    assert report.collected == tuple(sorted((ADDS, NOTHING, LATER, ALONE)))
+
+
+@needs_node
+@pytest.mark.parametrize("name", EARLY)
+def test_a_process_that_does_not_come_to_its_own_end_is_no_pass(
+    name: str, cart: Path, open_command: Open
+) -> None:
+    """Node itself calls a file that ends early with exit code 0 passed."""
+    code = EARLY[name]
+    (cart / "cart.js").write_text(code if "total" in code else CART + code)
+    report = open_command(cart).run(cart)
+    assert (report.state, report.passing) == (ReportState.CRASHED, ())
+    assert "test/cart.test.js" in report.reason
+
+
+@needs_node
+def test_records_in_the_runners_own_output_need_its_key(cart: Path, open_command: Open) -> None:
+    """A process of the tests can find the runner's standard output; what it writes there is a forgery."""
+    code = (
+        "import fs from 'node:fs';\nfs.appendFileSync(`/proc/${process.ppid}/fd/1`, '00 {}\\n');\n"
+    )
+    (cart / "cart.js").write_text(code + CART)
+    report = open_command(cart).run(cart)
+    assert (report.state, report.results) == (ReportState.FORGED, ())
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [
+        ({"test/cart.test.js": "import nothing here"}, ReportState.COLLECTION_ERROR),
+        ({"cart.js": f"{CART}for (;;);"}, ReportState.TIMEOUT),
+        ({"test/cart.test.js": None, "test/other.test.js": None}, ReportState.NOTHING_COLLECTED),
+        ({"cart.js": f"{CART}process.kill(process.pid, 'SIGKILL');"}, ReportState.COLLECTION_ERROR),
+        ({"cart.js": f"{CART}process.kill(process.ppid, 'SIGKILL');"}, ReportState.CRASHED),
+    ],
+)
+def test_broken_hanging_and_missing_tests_are_no_pass(
+    files: Mapping[str, str | None], state: ReportState, cart: Path, open_command: Open
+) -> None:
+    """Each has its own state; a file that cannot be run does not silence the others."""
+    suite = open_command(cart, wall_s=3.0)
+    for name, text in files.items():
+        if text is None:
+            (cart / name).unlink()
+        else:
+            (cart / name).write_text(text)
+    report = suite.run(cart)
+    assert report.state is state, report.reason
+    assert report.reason
+    if state is ReportState.COLLECTION_ERROR and "test/other.test.js" not in files:
+        assert (report.failing, report.passing) == (("test/cart.test.js",), (ALONE,))
+    else:
+        assert report.passing == ()
+
+
+def script(report: str, code: int) -> str:
+    return f"#!/bin/sh\ncat > \"$1\" <<'END'\n{report}END\nexit {code}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "state"),
+    [
+        ("1..1\nok 1 - a\n", 0, ReportState.COMPLETE),
+        ("1..1\nnot ok 1 - a\n", 1, ReportState.COMPLETE),
+        ("1..1\nok 1 - a\n", 1, ReportState.UNPARSABLE),
+        ("1..1\nnot ok 1 - a\n", 0, ReportState.UNPARSABLE),
+        ("1..0\n", 0, ReportState.NOTHING_COLLECTED),
+        ("1..2\nok 1 - a\n", 0, ReportState.UNPARSABLE),
+        ("", 127, ReportState.TOOL_MISSING),
+    ],
+)
+def test_a_report_counts_only_where_the_exit_code_agrees(
+    text: str, code: int, state: ReportState, write: Write, open_command: Open
+) -> None:
+    """It is read from a file outside the tree that only the command is told of."""
+    root = write({"run": script(text, code)})
+    (root / "run").chmod(0o755)
+    report = open_command(root, command=("./run", "{report}"), report="tap").run(root)
+    assert report.state is state, report.reason
+    assert bool(report.passing) == (state is ReportState.COMPLETE and code == 0)
+    assert sorted(p.name for p in root.iterdir()) == ["run"]
+
+
+def test_a_program_that_is_gone_is_a_missing_tool(write: Write, open_command: Open) -> None:
+    """Also where it went after the command was looked at."""
+    root = write({"run": "#!/nonexistent/interpreter\n"})
+    (root / "run").chmod(0o755)
+    suite = open_command(root, command=("./run",), report="tap")
+    (root / "run").unlink()
+    assert suite.run(root).state is ReportState.TOOL_MISSING
+
+
+@needs_go
+def test_go_tests_are_reported_with_their_files(write: Write, open_command: Open) -> None:
+    """What does not build, or ends early, is no pass."""
+    head = 'package calc\nimport ("testing"; "os")\n'
+    test = "func TestAdd(t *testing.T) { if Add(1, 2) != 3 { t.Fatal(os.Getpid() < 0) } }\n"
+    add = "package calc\nfunc Add(a, b int) int { return a %s b }\n"
+    files = {"go.mod": "module example.com/m\n", "calc/calc_test.go": head + test}
+    root = write({**files, "calc/calc.go": add % "-"})
+    suite = open_command(root, wall_s=120.0)
+    assert outcomes(suite.run(root)) == {"calc/calc_test.go::TestAdd": "failed"}
+    (root / "calc" / "calc.go").write_text(add % "+")
+    after = suite.run(root, ["calc/calc_test.go::TestAdd"])
+    assert (after.state, after.passing) == (ReportState.COMPLETE, ("calc/calc_test.go::TestAdd",))
+    end = 'package calc\nimport "os"\nfunc Add(a, b int) int { os.Exit(0); return 0 }\n'
+    (root / "calc" / "calc.go").write_text(end)
+    early = suite.run(root)
+    assert (early.failing, early.passing) == (("calc/calc_test.go::TestAdd",), ())
+    assert "unexpected call to os.Exit(0)" in early.results[0].detail
+    (root / "calc" / "calc.go").write_text("package calc\n")
+    assert suite.run(root).state is ReportState.COLLECTION_ERROR
+
+
+@needs_cargo
+def test_rust_tests_are_reported_with_their_files(write: Write, open_command: Open) -> None:
+    """What does not build, or ends early, is no pass."""
+    manifest = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'
+    add = "pub fn add(a: i32, b: i32) -> i32 { a %s b }\n"
+    test = "#[test]\nfn adds() { assert_eq!(calc::add(1, 2), 3); }\n"
+    files = {"Cargo.toml": manifest, "tests/sum.rs": test}
+    root = write({**files, "src/lib.rs": add % "-"})
+    suite = open_command(root, wall_s=120.0)
+    before = suite.run(root)
+    assert outcomes(before) == {"tests/sum.rs::adds": "failed"}, before.reason
+    (root / "src" / "lib.rs").write_text(add % "+")
+    assert suite.run(root, ["tests/sum.rs::adds"]).passing == ("tests/sum.rs::adds",)
+    (root / "src" / "lib.rs").write_text(
+        "pub fn add(_: i32, _: i32) -> i32 { std::process::exit(0) }\n"
+    )
+    early = suite.run(root)
+    assert (early.state, early.passing) == (ReportState.CRASHED, ())
+    (root / "src" / "lib.rs").write_text("pub fn add() {}\n")
+    assert suite.run(root).state is ReportState.COLLECTION_ERROR

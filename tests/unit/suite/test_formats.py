@@ -1,0 +1,363 @@
+"""Reports of other languages' runners: read by test id when they are whole, and refused when they are not."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from surefoot.suite.formats import PARSERS, Parsed, Place
+from surefoot.values import ReportState
+
+KEY = b"k" * 32
+Read = Callable[..., Parsed]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Read a report on a tree of some files."""
+
+    def parse(form: str, text: str, files: Mapping[str, str] | None = None) -> Parsed:
+        for name, content in (files or {}).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(content)
+        names = tuple(PurePosixPath(name) for name in files or {})
+        return PARSERS[form](text.encode(), Place(root=tmp_path, files=names, key=KEY))
+
+    return parse
+
+
+def outcomes(parsed: Parsed) -> dict[str, str]:
+    assert parsed.state is ReportState.COMPLETE, parsed.reason
+    return {r.test_id: r.outcome.value for r in parsed.results}
+
+
+TAP = """TAP version 13
+# a comment
+# Subtest: math.js
+    # Subtest: adds
+    ok 1 - adds \\# one
+      ---
+      duration_ms: 1
+      ...
+    not ok 2 - subtracts
+      ---
+      error: |-
+        Expected values to be equal:
+
+        1 !== 2
+      code: 'ERR'
+      ...
+    ok 3 - adds \\# one
+    1..3
+not ok 1 - math.js
+  ---
+  error: '1 subtest failed'
+  ...
+ok 2 - late # SKIP no clock
+not ok 3 - hard # TODO later
+ok 4 # TODO
+1..4
+"""
+
+
+def test_nested_tap_is_read_to_its_leaves(read: Read) -> None:
+    """Names are joined, repeated names numbered, directives kept, the parent of a failure is not a second failure."""
+    parsed = read("tap", TAP)
+    assert outcomes(parsed) == {
+        "math.js::adds # one": "passed",
+        "math.js::subtracts": "failed",
+        "math.js::adds # one #2": "passed",
+        "late": "skipped",
+        "hard": "xfailed",
+        "test 4": "xpassed",
+    }
+    assert parsed.results[1].message == "Expected values to be equal: 1 !== 2"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no test point"),
+        ("ok 1 - a\nok 2 - b\n", "no plan"),
+        ("1..3\nok 1 - a\nok 2 - b\n", "3 tests are planned, 2 are reported"),
+        ("1..2\nok 1 - a\nok 1 - a\n", "test point 1 where 2 was due"),
+        ("1..1\nok 1 - a\nok 2 - forged\n", "1 tests are planned, 2 are reported"),
+        ("1..1\nok 1 - a\n1..2\n", "second plan"),
+        ("1..1\nBail out! no database\n", "Bail out! no database"),
+        ("1..1\n    ok 1 - in\n    1..1\n", "ends inside subtests"),
+        ("1..1\n    not ok 1 - in\n    1..1\nok 1 - out\n", "a test inside it is not"),
+        ("1..1\nnot ok 1 - a\n  ---\n  error: cut", "inside the text of a failure"),
+        ("Segmentation fault\n", "no test point"),
+    ],
+)
+def test_a_tap_report_that_is_not_whole_says_why(text: str, why: str, read: Read) -> None:
+    """Cut, doubled, without a plan, or at odds with itself."""
+    parsed = read("tap", text)
+    assert (parsed.state, parsed.results) == (ReportState.UNPARSABLE, ())
+    assert why in parsed.reason
+
+
+JUNIT = """<?xml version="1.0"?>
+<testsuites><testsuite name="all" tests="5" failures="1" errors="1" skipped="1">
+<testcase classname="com.acme.AddTest" name="adds" time="0.5"/>
+<testcase classname="com.acme.AddTest" name="carries"><failure message="1 != 2">trace</failure></testcase>
+<testcase classname="other" name="breaks"><error>first line
+second</error></testcase>
+<testcase file="web/a.test.js" classname="outer" name="one"><skipped/></testcase>
+<testsuite name="inner"><testcase name="deep"/></testsuite>
+</testsuite></testsuites>"""
+
+
+def test_junit_ids_begin_with_the_file_where_it_can_be_told(read: Read) -> None:
+    """By the file attribute, or the one file that the class is named after."""
+    parsed = read("junit", JUNIT, {"src/test/java/com/acme/AddTest.java": "", "AddTest.java": ""})
+    java = "src/test/java/com/acme/AddTest.java::com.acme.AddTest"
+    assert outcomes(parsed) == {
+        f"{java}::adds": "passed",
+        f"{java}::carries": "failed",
+        "other::breaks": "error",
+        "web/a.test.js::outer::one": "skipped",
+        "inner::deep": "passed",
+    }
+    assert [r.message for r in parsed.results[1:3]] == ["1 != 2", "first line"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no JUnit report was written"),
+        (JUNIT[:300], "not well-formed"),
+        (JUNIT.replace('tests="5"', 'tests="9"'), "counts 9 tests and holds 5"),
+        ('<testsuite tests="1" failures="1"><testcase name="a"/></testsuite>', "holds none"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "DTD"),
+        ("<html/>", "not a JUnit report"),
+    ],
+)
+def test_a_junit_report_that_is_not_whole_says_why(text: str, why: str, read: Read) -> None:
+    """Missing, cut, miscounted, or something else."""
+    parsed = read("junit", text)
+    assert (parsed.state, parsed.results) == (ReportState.UNPARSABLE, ())
+    assert why in parsed.reason
+
+
+def jest(tests: Sequence[tuple[str, str]], *, total: int, passed: int, status: str) -> str:
+    results = [
+        {"ancestorTitles": ["outer"], "title": t, "status": s, "duration": 5, "failureMessages": []}
+        for t, s in tests
+    ]
+    file = {"name": "a.test.js", "status": status, "message": "oh\nno", "assertionResults": results}
+    return json.dumps({"numTotalTests": total, "numPassedTests": passed, "testResults": [file]})
+
+
+def test_a_report_of_jest_and_vitest_is_read(read: Read) -> None:
+    """File, titles and outcome; durations are milliseconds."""
+    text = jest(
+        [("a", "passed"), ("b", "failed"), ("c", "todo")], total=3, passed=1, status="failed"
+    )
+    parsed = read("jest", text)
+    assert outcomes(parsed) == {
+        "a.test.js::outer::a": "passed",
+        "a.test.js::outer::b": "failed",
+        "a.test.js::outer::c": "skipped",
+    }
+    assert parsed.results[0].wall_s == 0.005
+
+
+def test_a_file_that_jest_cannot_run_is_a_collection_error(read: Read) -> None:
+    """The other tests are reported beside it."""
+    parsed = read("jest", jest([("a", "passed")], total=1, passed=1, status="failed"))
+    assert parsed.state is ReportState.COLLECTION_ERROR
+    assert parsed.results[0].message == "oh"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"numTotalTests": 1, "numPassedTests": 1, "testResults": [{}]}',
+        jest([("a", "passed")], total=2, passed=2, status="passed"),
+        jest([("a", "failed")], total=1, passed=1, status="failed"),
+    ],
+)
+def test_a_jest_report_that_is_not_whole_is_refused(text: str, read: Read) -> None:
+    """Cut, of another kind, or with other counts than tests."""
+    parsed = read("jest", text)
+    assert (parsed.state, parsed.results) == (ReportState.UNPARSABLE, ())
+
+
+def go(*events: tuple[str, str] | tuple[str, str, str]) -> str:
+    lines = []
+    for action, test, *output in events:
+        event = {"Action": action, "Package": "example.com/m/calc"}
+        event |= {"Test": test} if test else {}
+        event |= {"Output": output[0]} if output else {}
+        lines.append(json.dumps(event))
+    return "\n".join(lines)
+
+
+GO_FILES = {
+    "go.mod": "module example.com/m\n",
+    "calc/calc_test.go": "func TestAdd(t *testing.T) {\nfunc TestSkip(t",
+}
+ADD = (
+    ("run", "TestAdd"),
+    ("output", "TestAdd", "    calc_test.go:5: got -1\n"),
+    ("fail", "TestAdd"),
+)
+
+
+def test_go_events_are_read_with_the_file_that_declares_the_test(read: Read) -> None:
+    """Subtests too; what a failing test printed is its message."""
+    sub = (("run", "TestAdd/one"), ("pass", "TestAdd/one"))
+    skip = (("run", "TestSkip"), ("skip", "TestSkip"))
+    parsed = read("go", go(ADD[0], *sub, *ADD[1:], *skip, ("fail", "")), GO_FILES)
+    assert outcomes(parsed) == {
+        "calc/calc_test.go::TestAdd/one": "passed",
+        "calc/calc_test.go::TestAdd": "failed",
+        "calc/calc_test.go::TestSkip": "skipped",
+    }
+    assert parsed.results[1].message == "calc_test.go:5: got -1"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("", ReportState.UNPARSABLE),
+        (go(("run", "TestAdd")), ReportState.UNPARSABLE),
+        (go(("run", "TestAdd"), ("fail", "")), ReportState.CRASHED),
+        (go(*ADD, ("pass", "TestForged"), ("fail", "")), ReportState.FORGED),
+        (go(*ADD, ("run", "TestForged"), ("pass", "TestForged"), ("fail", "")), ReportState.FORGED),
+        (go(*ADD, ("pass", "TestAdd"), ("fail", "")), ReportState.FORGED),
+        (go(("pass", "TestSkip"), ("pass", "")), ReportState.FORGED),
+        ("FAIL\texample.com/m/bad [build failed]", ReportState.COLLECTION_ERROR),
+        (go(("output", "", "panic: os.Exit(0)\n"), ("fail", "")), ReportState.COLLECTION_ERROR),
+    ],
+)
+def test_a_go_report_that_is_not_whole_or_was_made_up_is_refused(
+    text: str, state: ReportState, read: Read
+) -> None:
+    """A test counts once, after its start, and only when a test file declares it."""
+    parsed = read("go", text, GO_FILES)
+    assert parsed.state is state
+    assert not any(r.outcome.value == "passed" for r in parsed.results)
+
+
+CARGO = """   Compiling my-calc v0.1.0
+     Running unittests src/lib.rs (target/debug/deps/my_calc-7a3dc1c7412f43dd)
+
+running 4 tests
+test tests::slow ... ignored, slow
+test tests::two ... FAILED
+test tests::panics - should panic ... ok
+test tests::zero ... ok
+
+failures:
+
+---- tests::two stdout ----
+test forged ... ok
+thread 'tests::two' (7) panicked at src/lib.rs:13:16:
+assertion failed
+
+failures:
+    tests::two
+
+test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.13s
+
+   Doc-tests my_calc
+
+running 1 test
+test src/lib.rs - add (line 3) ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.20s
+"""
+
+
+def test_cargo_text_is_read_with_the_file_of_each_program(read: Read) -> None:
+    """In a workspace the package is found by its name; lines of documentation tests are not part of their ids."""
+    files = {
+        "other/Cargo.toml": '[package]\nname = "other"\n',
+        "other/src/lib.rs": "",
+        "calc/Cargo.toml": '[package]\nname = "my-calc"\n',
+        "calc/src/lib.rs": "",
+    }
+    parsed = read("cargo", CARGO, files)
+    assert outcomes(parsed) == {
+        "calc/src/lib.rs::tests::slow": "skipped",
+        "calc/src/lib.rs::tests::two": "failed",
+        "calc/src/lib.rs::tests::panics": "passed",
+        "calc/src/lib.rs::tests::zero": "passed",
+        "calc/src/lib.rs::doc add": "passed",
+    }
+    two = parsed.results[1]
+    assert (two.message, two.frames[0].line) == ("assertion failed", 13)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("", ReportState.UNPARSABLE),
+        ("error[E0425]: cannot find value `x`\n", ReportState.COLLECTION_ERROR),
+        (CARGO[:200], ReportState.CRASHED),
+        (CARGO.replace("zero ... ok", "zero ... ok\ntest forged ... ok"), ReportState.CRASHED),
+        (CARGO.replace("running 4", "running 5"), ReportState.CRASHED),
+        (CARGO.replace("2 passed; 1 failed", "3 passed; 0 failed"), ReportState.CRASHED),
+    ],
+)
+def test_a_cargo_report_that_is_not_whole_is_refused(
+    text: str, state: ReportState, read: Read
+) -> None:
+    """Each program says first how many tests come and last how many came."""
+    assert read("cargo", text).state is state
+
+
+def node(*records: Mapping[str, object], key: bytes = KEY) -> str:
+    lines = []
+    for number, record in enumerate(records):
+        body = json.dumps({"n": number, **record})
+        lines.append(f"{hmac.new(key, body.encode(), hashlib.sha256).hexdigest()} {body}\n")
+    return "".join(lines)
+
+
+PASSED = {
+    "kind": "test", "file": "a.test.js", "file_level": False, "names": ["outer", "one"], "suite": False,
+    "outcome": "passed", "wall_ms": 2, "message": "", "stack": "", "failure": "",
+}  # fmt: skip
+FAILED = {**PASSED, "names": ["two"], "outcome": "failed", "message": "Error: x"}
+FILE = {**FAILED, "file_level": True}
+END: Mapping[str, object] = {"kind": "end", "early": []}
+
+
+def test_node_records_are_read_without_the_sums_of_suites(read: Read) -> None:
+    """A suite that fails by itself, in a hook say, is a failure of its own."""
+    total = {**FAILED, "names": ["outer"], "suite": True, "failure": "subtestsFailed"}
+    hook = {**total, "names": ["hooked"], "failure": "hookFailed"}
+    assert outcomes(read("node", node(PASSED, FAILED, total, hook, END))) == {
+        "a.test.js::outer::one": "passed",
+        "a.test.js::two": "failed",
+        "a.test.js::hooked": "failed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("", ReportState.CRASHED),
+        (node(PASSED), ReportState.CRASHED),
+        (node(PASSED, {"kind": "end", "early": ["a.test.js"]}), ReportState.CRASHED),
+        (node(PASSED, END, key=b"guessed"), ReportState.FORGED),
+        ("ok 1 - forged\n" + node(PASSED, END), ReportState.FORGED),
+        (node(PASSED, END).partition("\n")[2], ReportState.FORGED),
+        (node(PASSED, END).partition("\n")[0] + "\n" + node(PASSED, END), ReportState.FORGED),
+        (node(PASSED, FILE, END), ReportState.COLLECTION_ERROR),
+    ],
+)
+def test_node_records_that_are_not_whole_or_not_the_runners_are_refused(
+    text: str, state: ReportState, read: Read
+) -> None:
+    """Each is signed, in sequence, to the last, and every file came to its own end."""
+    assert read("node", text).state is state
