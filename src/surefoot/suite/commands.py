@@ -26,7 +26,7 @@ _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _VALUED: Final = frozenset(
     {
         "-C", "-r", "--conditions", "--env-file", "--experimental-loader", "--import", "--loader", "--require",
-        "--test-concurrency", "--test-name-pattern", "--test-reporter", "--test-reporter-destination",
+        "--experimental-test-isolation", "--test-concurrency", "--test-isolation", "--test-name-pattern", "--test-reporter", "--test-reporter-destination",
         "--test-skip-pattern", "--test-timeout",
     }
 )  # fmt: skip
@@ -36,9 +36,12 @@ _NODE_DROPPED: Final = (
     "--test-reporter-destination", "--watch",
 )  # fmt: skip
 """Ours take their place, or they would run tests in the runner's own process or leave tests out."""
-_JEST_DROPPED: Final = (
-    "--coverage", "--json", "--outputFile", "--reporter", "--reporters", "--silent", "--verbose", "--watch",
-    "--watchAll", "-w", "dev", "run", "watch",
+_REPORTS: Final = frozenset(
+    {"--outputFile", "--reporter", "--reporter-option", "--reporter-options", "--reporters", "-O", "-R"}
+)  # fmt: skip
+"""Options of jest, vitest and mocha that take a value."""
+_DROPPED: Final = frozenset(
+    {"--coverage", "--json", "--silent", "--verbose", "--watch", "--watchAll", "-w", "dev", "run", "watch"}
 )  # fmt: skip
 
 
@@ -160,7 +163,7 @@ def _known(root: Path, script: _Script) -> _Told | None:
         more = () if "--no-fail-fast" in words else ("--no-fail-fast",)
         # Names of test programs are on standard error, results on standard output: they belong in one order.
         return "cargo", (*_MERGED, "cargo", "test", *more, *words[2:]), (), None
-    return _jest(root, words)
+    return _installed(root, words)
 
 
 def _node(words: tuple[str, ...]) -> _Told:
@@ -180,8 +183,8 @@ def _node(words: tuple[str, ...]) -> _Told:
     return "node", ("node", "--require", witness, "--test", *ours, *options), tuple(targets), ()
 
 
-def _jest(root: Path, words: tuple[str, ...]) -> _Told | None:
-    """Jest and vitest, where they are installed, called by name or through node."""
+def _installed(root: Path, words: tuple[str, ...]) -> _Told | None:
+    """Jest, vitest and mocha, where they are installed, called by name or through node."""
     node_options: tuple[str, ...] = ()
     if Path(words[0]).name == "node":
         options = [i for i, w in enumerate(words[1:], 1) if not w.startswith("-")]
@@ -190,11 +193,25 @@ def _jest(root: Path, words: tuple[str, ...]) -> _Told | None:
         node_options, words = words[1 : options[0]], words[options[0] :]
     runner = Path(words[0]).name.partition(".")[0]
     start = f"node_modules/.bin/{runner}"
-    if runner not in {"jest", "vitest"} or not (root / start).exists():
+    if runner not in {"jest", "mocha", "vitest"} or not (root / start).exists():
         return None
-    kept = [w for w in words[1:] if w.partition("=")[0] not in _JEST_DROPPED]
-    program = ("node", *node_options, start)
+    program, kept = ("node", *node_options, start), _without_reports(words[1:])
+    if runner == "mocha":
+        ours: tuple[str, ...] = ("--reporter", "xunit", "--reporter-option", f"output={REPORT}")
+        return "junit", (*program, *kept, *ours), (), None
     if runner == "jest":
-        argv = (*program, *kept, "--json", f"--outputFile={REPORT}")
-        return "jest", argv, (), ("--runTestsByPath",)
+        ours = ("--json", f"--outputFile={REPORT}")
+        return "jest", (*program, *kept, *ours), (), ("--runTestsByPath",)
     return "jest", (*program, "run", *kept, "--reporter=json", f"--outputFile={REPORT}"), (), ()
+
+
+def _without_reports(words: Sequence[str]) -> list[str]:
+    """A runner's arguments without what ours take the place of, and without watching and measuring."""
+    kept = []
+    rest = iter(words)
+    for word in rest:
+        if word in _REPORTS:
+            next(rest, None)
+        elif word.partition("=")[0] not in _REPORTS | _DROPPED:
+            kept.append(word)
+    return kept

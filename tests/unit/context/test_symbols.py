@@ -133,6 +133,12 @@ def test_deep_nesting_is_too_tangled() -> None:
     assert read("python", b"()" * 5_000).names == []
 
 
+def test_what_a_parser_does_not_get_on_with_is_too_tangled() -> None:
+    """Recovery from errors takes the square of their number; a few errors are recovered from."""
+    assert symbols_of("c", b"+-*/%" * 2_000) is None
+    assert symbols_of("c", b"+-*/%" * 10) is not None
+
+
 @pytest.mark.parametrize("language", sorted(GRAMMARS))
 def test_hostile_text_neither_hangs_nor_breaks_a_parser(language: str) -> None:
     """Closing brackets, operators, quotes and indentation without end; a real file of that length is read."""

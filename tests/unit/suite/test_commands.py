@@ -65,27 +65,39 @@ def test_a_package_with_nodes_runner_is_run_with_our_reporter(
     assert plan.languages == ("javascript",)
 
 
-@pytest.mark.parametrize("option", ["--test-isolation=none", "--test-force-exit", "--watch"])
+@pytest.mark.parametrize(
+    "option", ["--test-isolation=none", "--test-isolation none", "--test-force-exit"]
+)
 def test_options_that_take_the_report_from_outside_are_dropped(
     option: str, write: Write, environ: Mapping[str, str]
 ) -> None:
     """Tests never run in the process that reports on them."""
     plan = found(write({"package.json": package(f"node --test {option}"), "a.js": ""}), environ)
-    assert option not in plan.argv
+    assert not {*option.split(), option} & {*plan.argv, *plan.targets}
 
 
-@pytest.mark.parametrize("runner", ["jest", "vitest"])
-def test_jest_and_vitest_are_run_only_where_they_are_installed(
-    runner: str, write: Write, environ: Mapping[str, str]
+@pytest.mark.parametrize(
+    ("runner", "form", "report"),
+    [
+        ("jest", "jest", "--outputFile={report}"),
+        ("vitest", "jest", "--outputFile={report}"),
+        ("mocha", "junit", "output={report}"),
+    ],
+)
+def test_runners_of_packages_are_run_only_where_they_are_installed(
+    runner: str, form: str, report: str, write: Write, environ: Mapping[str, str]
 ) -> None:
     """Through node, with a report to a file outside the tree; node_modules is carried."""
-    files = {"package.json": package("npm run unit", unit=f"npx {runner} --coverage"), "a.ts": ""}
+    files = {
+        "package.json": package("npm run unit", unit=f"npx {runner} --coverage --reporter x -b"),
+        "a.ts": "",
+    }
     with pytest.raises(SettingsError):
         found(write(files), environ)
     plan = found(write({f"node_modules/.bin/{runner}": ""}), environ)
-    assert (plan.format, plan.carry) == ("jest", ("node_modules",))
-    assert "--outputFile={report}" in plan.argv
-    assert "--coverage" not in plan.argv
+    assert (plan.format, plan.carry) == (form, ("node_modules",))
+    assert {report, "-b"} <= set(plan.argv)
+    assert not {"--coverage", "x"} & set(plan.argv)
 
 
 @pytest.mark.parametrize(

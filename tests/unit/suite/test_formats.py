@@ -125,6 +125,16 @@ def test_junit_ids_begin_with_the_file_where_it_can_be_told(read: Read) -> None:
     assert [r.message for r in parsed.results[1:3]] == ["1 != 2", "first line"]
 
 
+def test_other_writers_of_junit_are_read(read: Read) -> None:
+    """Mocha counts a failure among the errors; GoogleTest says in an attribute what did not run."""
+    text = """<testsuite name="Mocha Tests" tests="3" failures="0" errors="1">
+    <testcase classname="a" name="b" file="test/a.js"><failure>x</failure></testcase>
+    <testcase classname="S" name="off" status="notrun" result="suppressed"/>
+    <testcase classname="S" name="on" status="run" result="completed"/></testsuite>"""
+    expected = {"test/a.js::a::b": "failed", "S::off": "skipped", "S::on": "passed"}
+    assert outcomes(read("junit", text)) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

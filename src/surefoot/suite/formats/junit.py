@@ -10,7 +10,9 @@ from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, resul
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _DTD: Final = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
-_COUNTED: Final = (("failures", "failure"), ("errors", "error"))
+_BAD: Final = {"error": TestOutcome.ERROR, "failure": TestOutcome.FAILED}
+_NOT_RUN: Final = frozenset({"disabled", "notrun", "skipped", "suppressed"})
+"""What GoogleTest and CTest say in an attribute of a test that did not run."""
 
 
 def parse(text: bytes, place: Place) -> Parsed:
@@ -42,16 +44,13 @@ def _miscounted(suite: ET.Element) -> str:
     said = suite.get("tests")
     if said is not None and not (said.isdecimal() and int(said) in counts):
         return f"suite {suite.get('name')!r} counts {said} tests and holds {len(cases)}"
-    for attribute, tag in _COUNTED:
+    # Some count a failure among the errors, too, or the other way round.
+    bad = any(element.find(tag) is not None for element in (suite, *cases) for tag in _BAD)
+    for attribute in ("failures", "errors"):
         number = suite.get(attribute, "")
-        bad = sum(case.find(tag) is not None for case in cases)
-        if number.isdecimal() and int(number) and not bad and not _bad_itself(suite):
+        if number.isdecimal() and int(number) and not bad:
             return f"suite {suite.get('name')!r} counts {number} {attribute} and holds none"
     return ""
-
-
-def _bad_itself(suite: ET.Element) -> bool:
-    return any(suite.find(tag) is not None for tag in ("failure", "error", "system-err"))
 
 
 def _read(element: ET.Element, place: Place) -> Iterator[TestResult]:
@@ -95,10 +94,12 @@ def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Pl
 def _outcome(case: ET.Element) -> tuple[TestOutcome, ET.Element | None]:
     """What a case did, and the element that says why. A skip that also failed is a failure that is expected."""
     skipped = case.find("skipped")
-    for tag, outcome in (("error", TestOutcome.ERROR), ("failure", TestOutcome.FAILED)):
+    for tag, outcome in _BAD.items():
         if (told := case.find(tag)) is not None:
             return (outcome if skipped is None else TestOutcome.XFAILED), told
-    return (TestOutcome.PASSED if skipped is None else TestOutcome.SKIPPED), skipped
+    if skipped is not None or {case.get("status"), case.get("result")} & _NOT_RUN:
+        return TestOutcome.SKIPPED, skipped
+    return TestOutcome.PASSED, None
 
 
 def _file_of(group: str, place: Place) -> str:
