@@ -42,6 +42,9 @@ class SymbolCache:
                     for row in _select(connection, wanted[start : start + _ASKED])
                 ]
             return {key: _decode(text) for key, text in rows}
+        except sqlite3.OperationalError:
+            # Another process writes, or there is no table yet: nothing is broken.
+            return {}
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError):
             return self._begin_anew()
 

@@ -174,6 +174,21 @@ def test_a_process_that_does_not_come_to_its_own_end_is_no_pass(
 
 
 @needs_node
+def test_a_test_that_product_code_registers_takes_no_tests_place(
+    cart: Path, open_command: Open
+) -> None:
+    """A test is where it is written, and of two with one name the worse keeps it."""
+    code = "import { describe, it } from 'node:test';\ndescribe('total', () => it('adds', () => {}));\n"
+    (cart / "cart.js").write_text(code + CART)
+    assert ADDS not in open_command(cart).run(cart).passing
+    (cart / "cart.js").write_text(CART)
+    twice = "describe('total', () => it('adds', () => {}));\n"
+    (cart / "test" / "cart.test.js").write_text(TEST + twice)
+    report = open_command(cart).run(cart)
+    assert (report.failing, f"{ADDS} #2" in report.passing) == ((ADDS,), True)
+
+
+@needs_node
 def test_records_in_the_runners_own_output_need_its_key(cart: Path, open_command: Open) -> None:
     """A process of the tests can find the runner's standard output; what it writes there is a forgery."""
     code = (

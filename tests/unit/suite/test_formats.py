@@ -74,7 +74,7 @@ def test_nested_tap_is_read_to_its_leaves(read: Read) -> None:
         "hard": "xfailed",
         "test 4": "xpassed",
     }
-    assert parsed.results[1].message == "Expected values to be equal: 1 !== 2"
+    assert parsed.results[2].message == "Expected values to be equal: 1 !== 2"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """What every reader of reports gives, and what it may know of the tree."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -13,9 +12,17 @@ DETAIL: Final = 8_000
 """Characters kept of a failure's text."""
 MESSAGE: Final = 1_000
 FRAMES: Final = 30
-_STACK: Final = (
-    re.compile(r"^\s*at (?:(?P<function>[^\n()]+?) )?\(?(?:file://)?(?P<path>[^\s():]+):(?P<line>\d+):\d+\)?$"),
-)  # fmt: skip
+_WORST_FIRST: Final = (
+    TestOutcome.ERROR,
+    TestOutcome.FAILED,
+    TestOutcome.SKIPPED,
+    TestOutcome.XFAILED,
+    TestOutcome.XPASSED,
+    TestOutcome.PASSED,
+)
+_STACK: Final = re.compile(
+    r"^\s*at (?:(?P<function>[^\n()]+?) )?\(?(?:file://)?(?P<path>[^\s():]+):(?P<line>\d+):\d+\)?$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +64,7 @@ class Place:
         """The frames of a JavaScript stack that are in the tree, outermost first."""
         found: list[Frame] = []
         for line in stack.splitlines():
-            match = _STACK[0].match(line)
+            match = _STACK.match(line)
             if match is None:
                 continue
             path = self.relative(match["path"])
@@ -96,11 +103,19 @@ def result(
 
 
 def numbered(results: Iterable[TestResult]) -> tuple[TestResult, ...]:
-    """The results with ids that are unique: the second `a` becomes `a #2`, in order of report."""
-    seen: Counter[str] = Counter()
-    found = []
+    """The results with ids that are unique: of two named `a`, one becomes `a #2`.
+
+    The worse keeps the name. Code under test can register a test of its own under the name of one that fails, and must
+    not take its place.
+    """
+    by_id: dict[str, list[TestResult]] = {}
     for each in results:
-        seen[each.test_id] += 1
-        count = seen[each.test_id]
-        found.append(each if count == 1 else replace(each, test_id=f"{each.test_id} #{count}"))
+        by_id.setdefault(each.test_id, []).append(each)
+    found = []
+    for test_id, same in by_id.items():
+        worst_first = sorted(same, key=lambda r: _WORST_FIRST.index(r.outcome))
+        found += [
+            replace(each, test_id=test_id if count == 1 else f"{test_id} #{count}")
+            for count, each in enumerate(worst_first, 1)
+        ]
     return tuple(found)
