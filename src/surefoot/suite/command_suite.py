@@ -75,7 +75,14 @@ class CommandSuite:
             ended = self._processes.run(self._command(root, targets, key, file))
             text = ended.stdout if file is None else _read(file)
         place = Place(root=root, files=tuple(layout.walk(root)), key=key)
-        return self._report(ended, PARSERS[self._plan.format](text, place), tests)
+        return self._report(ended, self._parsed(text, place), tests)
+
+    def _parsed(self, text: bytes, place: Place) -> Parsed:
+        try:
+            return PARSERS[self._plan.format](text, place)
+        except RecursionError:
+            why = "the report is nested deeper than any test"
+            return Parsed(state=ReportState.UNPARSABLE, reason=why)
 
     def _command(
         self, root: Path, targets: Sequence[str], key: bytes, file: Path | None

@@ -65,7 +65,7 @@ def plan_command(
     told = script and _known(root, script)
     if told and given in (None, told[0]):
         form, argv, targets, narrow = told
-    elif given is not None:
+    elif given is not None and given != "node":
         form, argv, targets, narrow = given, tuple(command), (), None
     else:
         raise SettingsError(
@@ -73,9 +73,9 @@ def plan_command(
             f'format = "junit" with {REPORT} in the command where the report\'s file is named'
         )
     env = dict(script.env) if script and told else {}
-    name = argv[len(_MERGED)] if argv[: len(_MERGED)] == _MERGED else argv[0]
-    program = find_program(root, name, environ)
-    homes, shown = tool_homes(Path(name).name, environ)
+    place = len(_MERGED) if argv[: len(_MERGED)] == _MERGED else 0
+    program = find_program(root, argv[place], environ)
+    homes, shown = tool_homes(Path(argv[place]).name, environ)
     if form == "node":
         shown = (*shown, *NODE_PARTS)
     if "node" in argv:
@@ -84,7 +84,7 @@ def plan_command(
     return CommandPlan(
         command=tuple(command),
         format=form,
-        argv=tuple(program.argv0 if word == name else word for word in argv),
+        argv=(*argv[:place], program.argv0, *argv[place + 1 :]),
         targets=targets,
         narrow=narrow,
         env={**homes, **env},
@@ -99,7 +99,7 @@ def from_package(root: Path) -> tuple[str, ...] | None:
     """The command of `scripts.test` in package.json, when it runs tests with a runner that is known here."""
     try:
         package = json.loads((root / "package.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return _from_scripts(root, layout.table(package, "scripts"), "test", frozenset())
 

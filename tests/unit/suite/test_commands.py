@@ -153,6 +153,8 @@ def test_a_command_of_ones_own_needs_the_format_of_its_report(
     command = ("prove", "--output", "{report}")
     with pytest.raises(SettingsError, match="name its format"):
         found(root, environ, command=command)
+    with pytest.raises(SettingsError, match="name its format"):
+        found(root, environ, command=command, report="node")
     plan = found(root, environ, command=command, report="tap")
     assert (plan.format, plan.argv[1:], plan.narrow) == ("tap", command[1:], None)
     assert found(root, environ, command=("go", "test", "./calc")).targets == ("./calc",)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from surefoot.suite.formats import PARSERS, Parsed, Place
 from surefoot.values import ReportState
@@ -371,3 +373,31 @@ def test_node_records_that_are_not_whole_or_not_the_runners_are_refused(
 ) -> None:
     """Each is signed, in sequence, to the last, and every file came to its own end."""
     assert read("node", text).state is state
+
+
+HOSTILE = {
+    "cargo": "     Running tests/a.rs (target/debug/deps/a-1)\ntest "
+    + " - should panic - " * 50_000,
+    "tap": " " * 4_000_000 + "ok 1 - deep\n1..2\nok 1 -" + " #" * 500_000,
+    "go": "[" * 500_000,
+    "jest": '{"numTotalTests": 0, "numPassedTests": 0, "testResults": []}' + " " * 5_000_000,
+    "junit": "<testsuite>" + "<a>" * 20_000,
+    "node": "a" * 5_000_000 + "\n",
+}
+
+
+@pytest.mark.parametrize("form", HOSTILE)
+def test_hostile_reports_take_no_time(form: str, read: Read) -> None:
+    """Long lines, deep nesting, what patterns could take the square of."""
+    assert read(form, HOSTILE[form]).results == ()
+
+
+@given(
+    form=st.sampled_from(sorted(PARSERS)),
+    text=st.text(alphabet='ok not1.-#\n {}[]"<>/test:', max_size=80),
+)
+def test_nonsense_is_never_an_exception(form: str, text: str) -> None:
+    """It is a report that is not whole, or one of nothing."""
+    place = Place(root=Path("/nonexistent"), files=(), key=KEY)
+    parsed = PARSERS[form](text.encode(), place)
+    assert parsed.state is not ReportState.COMPLETE or parsed.reason == ""

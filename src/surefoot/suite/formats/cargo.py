@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
+from surefoot.suite.formats.parsed import LINE, Parsed, Place, broken, numbered, result
 from surefoot.suite.layout import table
 from surefoot.values import Frame, ReportState, TestOutcome, TestResult
 
@@ -68,7 +68,7 @@ def parse(text: bytes, place: Place) -> Parsed:
 def _targets(lines: Sequence[str]) -> list[_Target]:
     found: list[_Target] = []
     said: list[str] | None = None
-    for line in lines:
+    for line in (each[:LINE] for each in lines):
         if match := _TARGET.match(line):
             found.append(_Target(file=match[1], crate=match[2] or ""))
             said = None

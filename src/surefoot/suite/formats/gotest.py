@@ -69,7 +69,7 @@ def _hear(text: str) -> _Heard:
     for line in text.splitlines():
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             event = None
         match event:
             case {"Action": str(action), "Package": str(package), **rest}:

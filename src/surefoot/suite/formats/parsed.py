@@ -12,6 +12,10 @@ DETAIL: Final = 8_000
 """Characters kept of a failure's text."""
 MESSAGE: Final = 1_000
 FRAMES: Final = 30
+LINE: Final = 4_000
+"""Characters of a line that are read: patterns may take the square of a line's length."""
+_STACK_CHARACTERS: Final = 50_000
+_STACK_LINE: Final = 500
 _WORST_FIRST: Final = (
     TestOutcome.ERROR,
     TestOutcome.FAILED,
@@ -63,8 +67,8 @@ class Place:
     def frames(self, stack: str) -> tuple[Frame, ...]:
         """The frames of a JavaScript stack that are in the tree, outermost first."""
         found: list[Frame] = []
-        for line in stack.splitlines():
-            match = _STACK.match(line)
+        for line in stack[:_STACK_CHARACTERS].splitlines():
+            match = _STACK.match(line[:_STACK_LINE])
             if match is None:
                 continue
             path = self.relative(match["path"])

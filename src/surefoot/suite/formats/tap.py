@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
+from surefoot.suite.formats.parsed import LINE, Parsed, Place, broken, numbered, result
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _POINT: Final = re.compile(r"(not )?ok\b(?:[ \t]+(\d+))?(?:[ \t]+-)?[ \t]*(.*)")
@@ -36,7 +36,7 @@ def parse(text: bytes, place: Place) -> Parsed:
     reader = _Reader()
     try:
         for line in text.decode("utf-8", "replace").splitlines():
-            reader.read(line)
+            reader.read(line[:LINE])
         return Parsed(results=numbered(reader.end()))
     except _Broken as why:
         return broken(ReportState.UNPARSABLE, f"not a whole TAP report: {why}")
