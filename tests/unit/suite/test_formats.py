@@ -146,6 +146,7 @@ def test_other_writers_of_junit_are_read(read: Read) -> None:
         ('<testsuite tests="1" failures="1"><testcase name="a"/></testsuite>', "holds none"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "DTD"),
         ("<html/>", "not a JUnit report"),
+        ("\ufeff<!DOCTYPE x>".encode("utf-16").decode("latin-1"), "not well-formed"),
     ],
 )
 def test_a_junit_report_that_is_not_whole_says_why(text: str, why: str, read: Read) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET  # documents with a DTD are refused befo
 from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
 from surefoot.values import ReportState, TestOutcome, TestResult
 
-_DTD: Final = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+_DTD: Final = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _BAD: Final = {"error": TestOutcome.ERROR, "failure": TestOutcome.FAILED}
 _NOT_RUN: Final = frozenset({"disabled", "notrun", "skipped", "suppressed"})
 """What GoogleTest and CTest say in an attribute of a test that did not run."""
@@ -17,12 +17,14 @@ _NOT_RUN: Final = frozenset({"disabled", "notrun", "skipped", "suppressed"})
 
 def parse(text: bytes, place: Place) -> Parsed:
     """A whole report: well-formed, and each suite holds as many cases, failures and errors as it counts."""
-    if not text.strip():
+    # Read as UTF-8 whatever it says of itself, so that no DTD hides in another encoding.
+    source = text.decode("utf-8", "replace").strip()
+    if not source:
         return broken(ReportState.UNPARSABLE, "no JUnit report was written")
-    if _DTD.search(text):
+    if _DTD.search(source):
         return broken(ReportState.UNPARSABLE, "a JUnit report with a DTD is not read")
     try:
-        top = ET.fromstring(text.strip())  # noqa: S314  # as above
+        top = ET.fromstring(source)  # noqa: S314  # as above
     except ET.ParseError as error:
         return broken(ReportState.UNPARSABLE, f"not well-formed JUnit XML: {error}")
     if top.tag not in {"testsuites", "testsuite"}:
