@@ -596,6 +596,7 @@ def drive(session: Session, workspace: GitWorkspace) -> None:
                 processes=parts.processes,
                 plan=parts.plan,
                 suite=parts.suite,
+                cache=project.places.cache,
                 original=project.root,
                 environ=around.environ,
                 servers=frozen.settings.tools.mcp,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from surefoot.context import RepositoryMap
 from surefoot.execute.agent import AgentExecutor
 from surefoot.execute.agent import Surroundings as Place
 from surefoot.kernel.ports import Clock, Person, Processes, Suite, Toolbox, Workspace
 from surefoot.settings import McpSettings
-from surefoot.suite import SuitePlan, environment, mounts
+from surefoot.suite import CommandPlan, SuitePlan, mounts, sees
 from surefoot.toolbox import Shelter, default_toolbox
 from surefoot.toolbox.lsp import LanguageServers
 from surefoot.toolbox.mcp import McpServer, McpTools
@@ -19,6 +20,8 @@ from surefoot.toolbox.programs import Programs
 from surefoot.values import TreeId
 
 _CHARACTERS_A_TOKEN: Final = 4
+_MOST_TOKENS: Final = 3_000
+"""Of the map, whatever the model could hold: it stands in every prompt of the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +29,10 @@ class Workbench:
     """What an agent of this run is made from."""
 
     processes: Processes
-    plan: SuitePlan
+    plan: SuitePlan | CommandPlan
     suite: Suite
+    cache: Path
+    """Outside every checkout, for the symbols of files by content."""
     original: Path
     """The user's checkout, whose environment is carried into the worktree."""
     environ: Mapping[str, str]
@@ -42,10 +47,11 @@ class Workbench:
 
     def agent(self, workspace: Workspace) -> AgentExecutor:
         """The executor; its commands see what the project's tests see."""
+        env, reads = sees(self.plan)
         shelter = Shelter(
-            env=environment(self.plan),
-            reads=(*self.plan.reads, *self.plan.editable),
-            binds=mounts(self.plan, self.original, workspace.path),
+            env=env,
+            reads=reads,
+            binds=mounts(self.plan.carry, self.original, workspace.path),
         )
         return AgentExecutor(
             self.suite,
@@ -53,7 +59,7 @@ class Workbench:
             Place(
                 system=f"{platform.system()}, Python {platform.python_version()}",
                 sandbox=self.processes.level,
-                overview=overview,
+                overview=self._overview,
                 person=self.person,
                 clock=self.clock,
             ),
@@ -70,7 +76,7 @@ class Workbench:
                 self.processes,
                 clock=self.clock,
                 programs=programs,
-                project_python=self.plan.python,
+                project_python=self.plan.python if isinstance(self.plan, SuitePlan) else None,
                 reads=self.plan.reads,
             ) as languages,
             McpTools(self.processes, servers, programs=programs) as mcp,
@@ -84,14 +90,19 @@ class Workbench:
         env = {n: self.environ[n] for n in settings.env_names if n in self.environ}
         return McpServer(name=settings.name, argv=settings.command, env=env)
 
-
-def overview(workspace: Workspace, tree: TreeId, issue: str, tokens: int) -> str:
-    """The paths of a tree, those first that the issue names, cut to so many tokens."""
-    paths = sorted(workspace.files(tree), key=lambda path: (path not in issue, path))
-    listed, left = list[str](), tokens * _CHARACTERS_A_TOKEN
-    for path in paths:
-        left -= len(path) + 1
-        if left < 0:
-            return "\n".join((*listed, f"… and {len(paths) - len(listed)} more"))
-        listed.append(path)
-    return "\n".join(listed)
+    def _overview(self, workspace: Workspace, tree: TreeId, issue: str, tokens: int) -> str:
+        """The map of the repository, and the paths of what the map knows nothing of, in so many tokens."""
+        files = workspace.files(tree)
+        room = min(tokens, _MOST_TOKENS)
+        symbols = RepositoryMap(self.cache / "symbols").render(
+            workspace.path, files, issue, room * 3 // 4
+        )
+        others = sorted((p for p in files if p not in symbols), key=lambda p: (p not in issue, p))
+        left, listed = (room - len(symbols) // _CHARACTERS_A_TOKEN) * _CHARACTERS_A_TOKEN, []
+        for path in others:
+            left -= len(path) + 2
+            if left < 0:
+                break
+            listed.append(path)
+        more = f" and {len(others) - len(listed)} more" if len(others) > len(listed) else ""
+        return f"{symbols}\nOther files: {', '.join(listed)}{more}" if others else symbols

@@ -2,7 +2,7 @@
 
 from surefoot.suite.command_suite import CommandSuite
 from surefoot.suite.detect import detect
-from surefoot.suite.environment import environment, mounts
+from surefoot.suite.environment import mounts, sees
 from surefoot.suite.flaky import Settled, settle
 from surefoot.suite.foreign_integrity import suspicious_source
 from surefoot.suite.integrity import suspicious
@@ -20,11 +20,11 @@ __all__ = [
     "SuitePlan",
     "carried",
     "detect",
-    "environment",
     "is_control_path",
     "is_test_path",
     "languages",
     "mounts",
+    "sees",
     "settle",
     "suspicious",
     "suspicious_source",

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from surefoot.kernel.ports import Processes, TrialWorker
 from surefoot.suite import layout
-from surefoot.suite.environment import command_environment, mounts
+from surefoot.suite.environment import command_environment, mounts, roomy
 from surefoot.suite.formats import PARSERS, Parsed, Place
 from surefoot.suite.fresh_worker import open_fresh_worker
 from surefoot.suite.paths import is_control_path, is_test_path
@@ -62,7 +62,7 @@ class CommandSuite:
         """How a person would run all tests."""
         return self._plan.command
 
-    def run(self, root: Path, tests: Sequence[str] | None = None) -> TestReport:
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """As `Suite.run`. Runners are asked for files, not for tests: others in the same files run too, unreported."""
         root = root.resolve()
         targets = self._targets(root, tests)
@@ -72,7 +72,10 @@ class CommandSuite:
             return TestReport(command=self.command, state=state, exit_code=None, reason=why)
         key = secrets.token_bytes(32)
         with self._report_file() as file:
-            ended = self._processes.run(self._command(root, targets, key, file))
+            command = self._command(root, targets, key, file)
+            limits = roomy(self._limits, room)
+            bounded = replace(command, limits=replace(limits, output_bytes=REPORT_BYTES))
+            ended = self._processes.run(bounded)
             text = ended.stdout if file is None else _read(file)
         place = Place(root=root, files=tuple(layout.walk(root)), key=key)
         return self._report(ended, self._parsed(text, place), tests)
@@ -101,7 +104,6 @@ class CommandSuite:
             reads=self._plan.reads,
             writes=(root,) if file is None else (root, file.parent),
             binds=mounts(self._plan.carry, self._original, root),
-            limits=replace(self._limits, output_bytes=REPORT_BYTES),
         )
 
     def _targets(self, root: Path, tests: Sequence[str] | None) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """What a test process sees: its variables, and what is mounted for it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from surefoot.suite.plan import CommandPlan, SuitePlan
+from surefoot.values import Limits
 
 PROGRAMS: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 _PLACE: Final = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
@@ -40,6 +42,13 @@ def command_environment(plan: CommandPlan) -> dict[str, str]:
     }
 
 
+def sees(plan: SuitePlan | CommandPlan) -> tuple[dict[str, str], tuple[Path, ...]]:
+    """What the project's tests see, for other commands that work on it: variables, and what they may read."""
+    if isinstance(plan, CommandPlan):
+        return command_environment(plan), plan.reads
+    return environment(plan), (*plan.reads, *plan.editable)
+
+
 def mounts(carry: Sequence[str], original: Path, root: Path) -> tuple[tuple[Path, Path], ...]:
     """The carried paths that the tree at `root` lacks: (in the checkout, in the tree)."""
     if original.resolve() == root:
@@ -52,3 +61,13 @@ def mounts(carry: Sequence[str], original: Path, root: Path) -> tuple[tuple[Path
         if source.exists() and missing:
             found.append((source, target))
     return tuple(found)
+
+
+def roomy(limits: Limits, room: int) -> Limits:
+    """Limits with so many times the time and the memory."""
+    return replace(
+        limits,
+        wall_s=limits.wall_s * room,
+        cpu_s=None if limits.cpu_s is None else limits.cpu_s * room,
+        memory_bytes=None if limits.memory_bytes is None else limits.memory_bytes * room,
+    )

@@ -11,7 +11,7 @@ from typing import Final
 
 from surefoot import codec
 from surefoot.kernel.ports import Processes, TrialWorker
-from surefoot.suite.environment import environment, mounts
+from surefoot.suite.environment import environment, mounts, roomy
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import SuitePlan
 from surefoot.suite.verdict import FAILED, hear, judge
@@ -134,16 +134,6 @@ class PytestSuite:
             limits=self._limits,
             known_s=self._known_s,
         )
-
-
-def roomy(limits: Limits, room: int) -> Limits:
-    """Limits with so many times the time and the memory."""
-    return replace(
-        limits,
-        wall_s=limits.wall_s * room,
-        cpu_s=None if limits.cpu_s is None else limits.cpu_s * room,
-        memory_bytes=None if limits.memory_bytes is None else limits.memory_bytes * room,
-    )
 
 
 def _controls() -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.integration.conftest import Surefoot
 from tests.integration.steps import call, done, script
+from tests.integration.suite.test_command_suite import needs_node
 
 FILES = {
     "till/__init__.py": '"""A till."""\n',
@@ -373,3 +374,36 @@ def test_a_tool_of_a_server_from_trusted_settings(surefoot: Surefoot, tmp_path: 
     assert surefoot("trust", cwd=root).returncode == 0
     run = solve(surefoot, root, issue, answers, "--strategy", "agent")
     assert run["status"] == "complete", run["reason"]
+
+
+SCRIPT = {
+    "package.json": json.dumps(
+        {"name": "till", "type": "module", "scripts": {"test": "node --test"}}, indent=1
+    ),
+    "src/money.js": "export function show(cents) {\n  return (cents / 100).toFixed(1);\n}\n",
+    "src/receipt.js": 'import { show } from "./money.js";\n\nexport function line(name, cents) {\n'
+    "  return `${name}: ${show(cents)}`;\n}\n",
+    "test/receipt.test.js": 'import test from "node:test";\nimport assert from "node:assert/strict";\n'
+    'import { line } from "../src/receipt.js";\n\ntest("shows cents", () => {\n'
+    '  assert.equal(line("tea", 250), "tea: 2.50");\n});\n\ntest("shows the name", () => {\n'
+    '  assert.match(line("tea", 1), /^tea/);\n});\n',
+}
+
+
+@needs_node
+def test_a_repository_in_another_language(surefoot: Surefoot, tmp_path: Path) -> None:
+    """JavaScript with node's own runner: the failing test by its id, the base's own tests, and the replay."""
+    root = repository(tmp_path, SCRIPT)
+    answers = [
+        call("ripgrep", pattern="show"),
+        call("file_edit", path="src/money.js", search="toFixed(1)", replace="toFixed(2)"),
+        done(),
+    ]
+    issue = "`line` shows 2.5 for 250, see test/receipt.test.js"
+    run = solve(surefoot, root, issue, answers, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    assert run["files"] == ["src/money.js"]
+    proofs = {p["kind"]: p for p in run["evidence"]}  # type: ignore[attr-defined]
+    assert proofs["failing-tests"]["after"] == "passed: test/receipt.test.js::shows cents"
+    assert proofs["base-tests"]["after"].startswith("2 passed, 0 failed of 2")
+    assert surefoot("replay", cwd=root).returncode == 0
