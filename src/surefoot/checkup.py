@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.app import Surroundings
+from surefoot.assembly import Surroundings
 from surefoot.errors import SurefootError
 from surefoot.gitops import check_git
 from surefoot.models import known_models

@@ -4,7 +4,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from surefoot.app import Surroundings, checked_again, open_ledger, read_story_of
+from surefoot.app import checked_again, read_story_of
+from surefoot.assembly import Surroundings, open_ledger
 from surefoot.errors import AcceptError, LedgerError, UsageError
 from surefoot.events import (
     FactLearned,

@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass, replace
 
-from surefoot.app import (
+from surefoot.app import Outcome, read_story_of, start
+from surefoot.assembly import (
     Cast,
     Frozen,
-    Outcome,
     Request,
     Session,
     Surroundings,
     drive,
     parts_of,
-    read_story_of,
     scratch_folder,
-    start,
 )
 from surefoot.codec import decode
 from surefoot.errors import LedgerError, UsageError

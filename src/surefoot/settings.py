@@ -22,8 +22,7 @@ from surefoot.errors import SettingsError
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.select import Pin
-from surefoot.suite import Format
-from surefoot.values import Digest, Profile
+from surefoot.values import Digest, Profile, TestFormat
 
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
@@ -90,7 +89,7 @@ class TestSettings(_Section):
 
     python: str | None = None
     command: tuple[str, ...] | None = None
-    format: Format | None = None
+    format: TestFormat | None = None
     """How the command reports; unset: known from its program."""
     timeout_s: Seconds = 300.0
     memory_mb: Positive = 4096

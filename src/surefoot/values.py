@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, NewType
+from typing import Final, Literal, NewType, TypeAlias
 
 RunId = NewType("RunId", str)
 TurnId = NewType("TurnId", str)
@@ -247,6 +247,10 @@ class TestOutcome(StrEnum):
     SKIPPED = "skipped"
     XFAILED = "xfailed"
     XPASSED = "xpassed"
+
+
+TestFormat: TypeAlias = Literal["cargo", "go", "jest", "junit", "node", "tap"]
+"""How a command of another language reports its tests."""
 
 
 class ReportState(StrEnum):

@@ -13,6 +13,9 @@ from surefoot.testing.chat_server import ScriptedServer, speaks_for
 from surefoot.testing.messages_server import MessagesServer, speaks_messages_for
 from surefoot.testing.model import Rule, ScriptedModel
 
+SEARCH = ("--strategy", "repair")
+"""What these servers answer is an edit, not a tool call."""
+
 GOOD = [{"pattern": "Function `total`", "reply": RIGHT}]
 HEAVY = '[[models.card]]\nname = "{name}"\ntier = "heavy"\n'
 
@@ -45,7 +48,9 @@ def test_a_model_of_another_protocol_does_the_work(tmp_path: Path, stream: str) 
     shop = Shop(tmp_path, TESTS + DISCOUNT, f"[models]\nstream = {stream}\n")
     model = ScriptedModel([Rule(pattern="Function `total`", replies=(RIGHT,))], default="No.")
     with MessagesServer(speaks_messages_for(model)) as server:
-        run = shop.run("solve", ISSUE, "--model", "anthropic/m", "--base-url", server.base_url)
+        run = shop.run(
+            "solve", ISSUE, *SEARCH, "--model", "anthropic/m", "--base-url", server.base_url
+        )
         streamed = {bool(seen.body.get("stream")) for seen in server.seen}
     assert run["status"] == "complete"
     assert streamed == {stream == "true"}
@@ -61,7 +66,9 @@ def test_an_openai_style_server_does_the_work_and_is_sent_no_secret(tmp_path: Pa
     model = ScriptedModel([Rule(pattern="Function `total`", replies=(right,))], default="No.")
     server_of = ("--model", "openai/m", "--solver-model", "openai/m", "--base-url")
     with ScriptedServer(speaks_for(model)) as server:
-        run = shop.run("solve", ISSUE, *server_of, server.base_url, env={"SHOP_TOKEN": token})
+        run = shop.run(
+            "solve", ISSUE, *SEARCH, *server_of, server.base_url, env={"SHOP_TOKEN": token}
+        )
         sent = json.dumps([seen.body for seen in server.seen])
     assert run["status"] == "complete"
     assert "for [redacted:value] and [redacted:aws-access-key]." in sent

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.app import Frozen, Request, Surroundings, open_ledger, resume, start
+from surefoot.app import resume, start
+from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.cli.live import Nobody, Quiet
 from surefoot.codec import encode

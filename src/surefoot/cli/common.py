@@ -14,7 +14,7 @@ import typer
 from surefoot.errors import LockedError, SettingsError, SurefootError, UsageError
 
 if TYPE_CHECKING:
-    from surefoot.app import Surroundings
+    from surefoot.assembly import Surroundings
     from surefoot.kernel.ports import Person, Progress
     from surefoot.project import Places, Project
 
@@ -90,7 +90,7 @@ def open_here(repo: Path) -> "Project":
 
 def surroundings(person: "Person", progress: "Progress") -> "Surroundings":
     """The real clock, ids and environment."""
-    from surefoot.app import Surroundings
+    from surefoot.assembly import Surroundings
     from surefoot.system import RandomIds, SystemClock
 
     return Surroundings(

@@ -30,8 +30,8 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted, killed, paused, or ran out of budget."""
     project = open_here(repo)
-    from surefoot.app import Request
     from surefoot.app import resume as take_up
+    from surefoot.assembly import Request
     from surefoot.values import Issue
 
     larger = Request(

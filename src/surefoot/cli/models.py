@@ -222,7 +222,8 @@ def _lineup_of(
     """The models of a run, by what it was started with; what is given here stands in place of that."""
     from dataclasses import replace
 
-    from surefoot.app import frozen_of, lineup_of
+    from surefoot.app import frozen_of
+    from surefoot.assembly import lineup_of
 
     frozen = frozen_of(project, run_id)
     request = replace(
@@ -238,7 +239,7 @@ def _of_run(
     project: "Project", run_id: "RunId", unit_id: str
 ) -> "tuple[Unit, Standing, tuple[TurnClosed, ...]]":
     """A unit of a run, how the run stood when it last recorded anything, and the turns before it."""
-    from surefoot.app import turns_before
+    from surefoot.assembly import turns_before
     from surefoot.inspection import route_request
     from surefoot.models.select import Standing
 
@@ -282,7 +283,7 @@ def _history(project: "Project | None") -> "tuple[TurnClosed, ...]":
     """Closed turns of the runs here."""
     if project is None or not project.run_ids():
         return ()
-    from surefoot.app import REMEMBERED
+    from surefoot.assembly import REMEMBERED
     from surefoot.ledger import recent_turns
 
     ledgers = (project.ledger_file(run_id) for run_id in reversed(project.run_ids()))

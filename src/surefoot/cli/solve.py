@@ -17,7 +17,8 @@ from surefoot.cli.common import (
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
-    from surefoot.app import Outcome, Surroundings
+    from surefoot.app import Outcome
+    from surefoot.assembly import Surroundings
     from surefoot.cli.live import LiveView
     from surefoot.project import Project
     from surefoot.values import Issue
@@ -82,7 +83,8 @@ def solve(
     """Solve an issue, a failing test, findings, or whatever an audit finds."""
     given = read_issue(issue, test or [], sarif, repo)
     project = open_here(repo)
-    from surefoot.app import Request, start  # heavy; see cli.main
+    from surefoot.app import start  # heavy; see cli.main
+    from surefoot.assembly import Request
 
     request = Request(
         issue=given,

@@ -8,13 +8,12 @@ from surefoot.suite.foreign_integrity import suspicious_source
 from surefoot.suite.integrity import suspicious
 from surefoot.suite.layout import carried, languages
 from surefoot.suite.paths import is_control_path, is_test_path
-from surefoot.suite.plan import CommandPlan, Format, SuitePlan
+from surefoot.suite.plan import CommandPlan, SuitePlan
 from surefoot.suite.pytest_suite import PytestSuite
 
 __all__ = [
     "CommandPlan",
     "CommandSuite",
-    "Format",
     "PytestSuite",
     "Settled",
     "SuitePlan",

@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 
 from surefoot.errors import SettingsError
 from surefoot.suite import layout
-from surefoot.suite.plan import REPORT, CommandPlan, Format
+from surefoot.suite.plan import REPORT, CommandPlan
 from surefoot.suite.programs import find_program, tool_homes
+from surefoot.values import TestFormat
 
 INSIDE: Final = Path(__file__).parent / "inside"
 NODE_PARTS: Final = (INSIDE / "node_reporter.mjs", INSIDE / "node_witness.cjs")
@@ -54,7 +55,7 @@ class _Script:
 
 
 def plan_command(
-    root: Path, command: Sequence[str], given: Format | None, environ: Mapping[str, str]
+    root: Path, command: Sequence[str], given: TestFormat | None, environ: Mapping[str, str]
 ) -> CommandPlan:
     """How `command` is run; `given` is the format of its report, for a program that is not known here.
 
@@ -138,8 +139,8 @@ def _without_wrappers(words: tuple[str, ...], env: dict[str, str]) -> _Script | 
     return None
 
 
-_Told: TypeAlias = tuple[Format, tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]
-"""Format, argv, targets, what comes before the files asked for."""
+_Told: TypeAlias = tuple[TestFormat, tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]
+"""TestFormat, argv, targets, what comes before the files asked for."""
 
 
 def _known(root: Path, script: _Script) -> _Told | None:

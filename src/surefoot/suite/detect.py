@@ -12,7 +12,8 @@ from surefoot.suite import layout
 from surefoot.suite.commands import from_package, plan_command
 from surefoot.suite.interpreter import Interpreter, look_at, on_path
 from surefoot.suite.layout import languages
-from surefoot.suite.plan import CommandPlan, Format, SuitePlan
+from surefoot.suite.plan import CommandPlan, SuitePlan
+from surefoot.values import TestFormat
 
 LAUNCHERS: Final = frozenset({"uv", "poetry", "pdm", "pipenv", "rye", "hatch"})
 """Programs whose `run` puts the project's interpreter first; the plan calls that interpreter itself."""
@@ -26,7 +27,7 @@ def detect(
     python: str | None,
     command: tuple[str, ...] | None,
     environ: Mapping[str, str],
-    report: Format | None = None,
+    report: TestFormat | None = None,
 ) -> SuitePlan | CommandPlan:
     """How the tests of the checkout at `root` are run; `python`, `command` and its `report` are the user's settings.
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
-Format: TypeAlias = Literal["cargo", "go", "jest", "junit", "node", "tap"]
-"""How a command of another language reports its tests."""
+from surefoot.values import TestFormat
+
 REPORT: Final = "{report}"
 """Stands in a command for the file that its report is written to, outside the tree."""
 
@@ -41,7 +41,7 @@ class CommandPlan:
 
     command: tuple[str, ...]
     """How a person would run all tests."""
-    format: Format
+    format: TestFormat
     argv: tuple[str, ...]
     """What is run; `{report}` in it stands for a file outside the tree, without it the report is standard output."""
     targets: tuple[str, ...] = ()

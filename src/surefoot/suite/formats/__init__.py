@@ -5,9 +5,9 @@ from typing import Final
 
 from surefoot.suite.formats import cargo, gotest, jest, junit, node, tap
 from surefoot.suite.formats.parsed import Parsed, Place
-from surefoot.suite.plan import Format
+from surefoot.values import TestFormat
 
-PARSERS: Final[Mapping[Format, Callable[[bytes, Place], Parsed]]] = {
+PARSERS: Final[Mapping[TestFormat, Callable[[bytes, Place], Parsed]]] = {
     "cargo": cargo.parse,
     "go": gotest.parse,
     "jest": jest.parse,
