@@ -125,7 +125,7 @@ def test_burn_max_has_the_change_looked_at_once_more(shop: Shop) -> None:
     run = shop.run(*arguments, "--profile", "burn-max")
     assert run["status"] == "complete"
     words = [e["review"]["decided_by"] for e in events(shop, "review.given")]
-    assert words == ["rule", "rule", "model"]
+    assert words == ["rule", "rule", "rule", "model"]
     calls = run["model_calls"]
     assert isinstance(calls, int)
     assert calls > RepairLimits().least_samples + 1  # with the review's own
