@@ -194,6 +194,9 @@ class Cast:
     suite: Callable[[Suite], Suite] = lambda suite: suite
     tools: Callable[[Toolbox], Toolbox] = lambda box: box
     """What stands between a run and its tests, and between an executor and its tools."""
+    system: str | None = None
+    sandbox: SandboxLevel | None = None
+    """What the model is told of the place of work; None: as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -418,6 +421,8 @@ def _executors(session: Session, workspace: GitWorkspace) -> dict[str, Executor]
             original=project.root,
             environ=around.environ,
             servers=frozen.settings.tools.mcp,
+            system=parts.cast.system,
+            sandbox=parts.cast.sandbox,
             warn=lambda told: journal.record(PolicyWarning(rule="tool-server", what=told)),
             person=around.person,
             clock=around.clock,

@@ -88,12 +88,15 @@ def _play(
     there = _at(project, opened)
     taped = replace(around, clock=tape, person=tape, progress=tape)
     run_id = around.ids.run_id(around.clock.now())
+    told = tape.environment()
     cast = Cast(
         router=lambda metered: TapedRouter(tape, metered),
         judging=PinnedChain(models=tape.judges, reason="as recorded"),
         judges=tuple(tape.model(name) for name in tape.judges),
         suite=tape.suite,
         tools=tape.toolbox,
+        system=told.system if told else None,
+        sandbox=told.sandbox if told else None,
     )
     with scratch_folder(project) as scratch:
         parts = parts_of(there, frozen, around, scratch, cast)

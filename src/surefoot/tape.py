@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from surefoot.codec import decode, digest_of, plain
+from surefoot.decisions.environment import ENVIRONMENT, EnvironmentQuestion
 from surefoot.errors import DivergenceError
 from surefoot.events import (
     BudgetReserved,
+    Decided,
     Event,
     ModelAllowed,
     ModelAsked,
@@ -106,6 +108,14 @@ class Tape:
         """The solver's chain, as it was pinned."""
         pinned = [r.event for r in self._events if isinstance(r.event, SolverPinned)]
         return pinned[-1].chain if pinned else ()
+
+    def environment(self) -> EnvironmentQuestion | None:
+        """What the model was told of the place of work; None when it was not told."""
+        for recorded in self._events:
+            event = recorded.event
+            if isinstance(event, Decided) and event.decision == ENVIRONMENT.name:
+                return decode(EnvironmentQuestion, self._get(event.inputs))
+        return None
 
     # --- comparing -------------------------------------------------------------------------------
 

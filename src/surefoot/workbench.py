@@ -17,7 +17,7 @@ from surefoot.toolbox import Shelter, default_toolbox
 from surefoot.toolbox.lsp import LanguageServers
 from surefoot.toolbox.mcp import McpServer, McpTools
 from surefoot.toolbox.programs import Programs
-from surefoot.values import TreeId
+from surefoot.values import SandboxLevel, TreeId
 
 _CHARACTERS_A_TOKEN: Final = 4
 _MOST_TOKENS: Final = 3_000
@@ -40,6 +40,9 @@ class Workbench:
     servers: Sequence[McpSettings]
     person: Person
     clock: Clock
+    system: str | None
+    sandbox: SandboxLevel | None
+    """What the model is told of the place of work; None: as it is."""
     warn: Callable[[str], object]
     """Is told of each server that cannot be used."""
     tools: Callable[[Toolbox], Toolbox]
@@ -57,8 +60,8 @@ class Workbench:
             self.suite,
             lambda: self._toolbox(shelter, workspace),
             Place(
-                system=f"{platform.system()}, Python {platform.python_version()}",
-                sandbox=self.processes.level,
+                system=self.system or f"{platform.system()}, Python {platform.python_version()}",
+                sandbox=self.sandbox or self.processes.level,
                 overview=self._overview,
                 person=self.person,
                 clock=self.clock,

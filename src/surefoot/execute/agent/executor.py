@@ -98,6 +98,7 @@ class Surroundings:
     """What the turn is told of the place of work, and whom it may ask."""
 
     system: str
+    """Operating system and interpreter, in words."""
     sandbox: SandboxLevel
     overview: Callable[[Workspace, TreeId, str, int], str]
     """A map of the repository: workspace, tree, issue text, tokens."""
