@@ -215,6 +215,8 @@ class TurnClosed:
     """How the model failed, where that ended the turn without a change."""
     retry_after_s: float | None = None
     """After which the provider said that it answers again."""
+    unanswered: str = ""
+    """The question that the work waits for a person with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

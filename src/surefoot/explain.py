@@ -25,6 +25,7 @@ from surefoot.events import (
     PolicyWarning,
     ProviderSwitched,
     QuestionAnswered,
+    QuestionAsked,
     Recorded,
     ReviewGiven,
     RunAccepted,
@@ -182,7 +183,14 @@ def _(event: ReviewGiven) -> str:
 
 
 @_tell.register
+def _(event: QuestionAsked) -> str:
+    return f"a person is asked: {event.question} ({event.why})"
+
+
+@_tell.register
 def _(event: QuestionAnswered) -> str:
+    if not event.text and not event.approved:
+        return f"{event.who} answered"
     return f"{event.who} {'approved' if event.approved else 'did not approve'} {event.text!r}"
 
 

@@ -198,6 +198,7 @@ def _cost(story: Story) -> list[str]:
     spend = story.state.spend
     usage = spend.usage
     opened = story.state.opened
+    tried = f"{story.candidates} candidates tried, " if story.candidates else ""
     return [
         "## Cost",
         "",
@@ -205,7 +206,7 @@ def _cost(story: Story) -> list[str]:
             f"{spend.model_calls} model calls ({opened.model if opened else '-'}), "
             f"{usage.prompt_tokens} prompt tokens ({usage.cached_tokens} cached), "
             f"{usage.completion_tokens} completion tokens, {usage.cost_usd:.4f} USD, "
-            f"{story.candidates} candidates tried, {story.state.earlier_s:.1f} s."
+            f"{tried}{story.state.earlier_s:.1f} s."
         ),
         f"Sandbox: {story.sandbox or 'not used'}.",
         "",

@@ -25,6 +25,7 @@ Category = Literal[
 Action = Literal["FixAndRetry", "RetryLarger", "RetryLonger", "Escalate", "Abort"]
 _FIX_ITERATIONS: Final = 4
 _PREVIEW: Final = 1_000
+_SHORT: Final = 200
 
 _WORDS: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
     ("OutOfMemory", re.compile(r"MemoryError|out of memory|Cannot allocate memory", re.IGNORECASE)),
@@ -46,7 +47,7 @@ _WORDS: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
     (
         "ConfigError",
         re.compile(
-            r"pyproject\.toml|usage error|unrecognized arguments|invalid configuration",
+            r"usage error|unrecognized arguments|invalid configuration",
             re.IGNORECASE,
         ),
     ),
@@ -113,10 +114,10 @@ def mended(plan: PlanIR, question: TriageQuestion) -> PlanIR:
     """The plan of what is left to do after `FixAndRetry`: a step for what the checks hold against the work."""
     step = PlanStep(
         step_id=f"fix-{question.attempt + 1}",
-        description="mend what the checks hold against the work: " + "; ".join(question.complaints),
+        description="mend what the checks hold against the work (see Tests)",
         intent=StepIntent.MODIFY,
         max_iterations=_FIX_ITERATIONS,
-        acceptance=question.complaints,
+        acceptance=tuple(told[:_SHORT] for told in question.complaints),
         rollback="the turn's start tree",
     )
     return replace(plan, steps=(step,))

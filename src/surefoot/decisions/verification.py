@@ -186,7 +186,7 @@ SOLUTION: Final = Signature(
 
 
 def verify(question: SolutionQuestion) -> SolutionAnswer:
-    """A failing build or test outweighs every word; PARTIAL on a must blocks; what nobody judged does not approve."""
+    """A failing build or test outweighs every word; PARTIAL on a must blocks; what nobody judged is said."""
     if question.build != "Success":
         return SolutionAnswer(verdict="FAIL", explanation=f"the build is {question.build}")
     if question.tests != "Pass":
@@ -201,9 +201,9 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
     if unmet:
         text, status = unmet[0]
         return SolutionAnswer(verdict="RETRY", explanation=f"{status}: {text}")
-    return SolutionAnswer(
-        verdict="PASS", explanation="builds, passes, and nothing asked for is missing"
-    )
+    nobody = sum(status == "UNKNOWN" for _, _, status in question.requirements)
+    told = f"nobody judged {nobody} requirements" if nobody else "nothing asked for is missing"
+    return SolutionAnswer(verdict="PASS", explanation=f"builds and passes; {told}")
 
 
 def unproved(evidence: Sequence[Evidence]) -> tuple[str, ...]:

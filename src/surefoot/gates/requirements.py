@@ -1,16 +1,18 @@
 """What the issue asks for, held against the change, one requirement after the other (SPEC E5)."""
 
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from surefoot.decisions.environment import SMALL_CONTEXT
 from surefoot.decisions.review import DIFF_CHARACTERS
-from surefoot.decisions.signature import Unanswered, decide, ruled
+from surefoot.decisions.signature import Decision, Unanswered, decide, ruled
 from surefoot.decisions.verification import (
     BUILD_STATUS,
     REQUIREMENT,
     SOLUTION,
     TEST_STATUS,
     Requirement,
+    RequirementAnswer,
     RequirementQuestion,
     RunFacts,
     SolutionQuestion,
@@ -49,7 +51,7 @@ class RequirementReviewer:
         against = unproved(seen.evidence)
         sound = build.status == "Success" and tests.status == "Pass" and not against
         required = requirements_of(seen.issue.text) if sound and seen.issue.text.strip() else ()
-        judged = tuple((r.text, r.must, self._status(r, seen)) for r in required)
+        judged = tuple(self._judged(required, seen))
         word = ruled(
             SOLUTION,
             SolutionQuestion(
@@ -71,11 +73,26 @@ class RequirementReviewer:
             decided_by=by,
         )
 
-    def _status(self, requirement: Requirement, seen: ReviewInput) -> str:
+    def _judged(
+        self, required: Sequence[Requirement], seen: ReviewInput
+    ) -> Iterator[tuple[str, bool, str]]:
+        """Text, must and status of each; a judge that cannot be had is not asked again."""
         patch = seen.diff.patch
-        if self._asker.context_tokens <= SMALL_CONTEXT or len(patch) > DIFF_CHARACTERS:
-            return _UNKNOWN
-        decision = decide(
+        able = self._asker.context_tokens > SMALL_CONTEXT and len(patch) <= DIFF_CHARACTERS
+        for requirement in required:
+            status = _UNKNOWN
+            if able:
+                decision = self._ask(requirement, seen)
+                able = not isinstance(decision, Unanswered) or decision.failure is None
+                if not isinstance(decision, Unanswered):
+                    status = decision.answer.status
+            yield requirement.text, requirement.must, status
+
+    def _ask(
+        self, requirement: Requirement, seen: ReviewInput
+    ) -> Decision[RequirementAnswer] | Unanswered:
+        patch = seen.diff.patch
+        return decide(
             REQUIREMENT,
             RequirementQuestion(
                 issue=seen.issue.text,
@@ -87,4 +104,3 @@ class RequirementReviewer:
             self._notebook,
             check=lambda answer: unfounded(answer, patch),
         )
-        return _UNKNOWN if isinstance(decision, Unanswered) else decision.answer.status

@@ -385,6 +385,8 @@ class TurnOutput:
     """Tool events with an effect; each candidate tried is one."""
     failure: ModelFailure | None = None
     """The infrastructure or refusal failure that ended the turn, when one did."""
+    unanswered: str = ""
+    """The question that only a person can answer, and nobody did."""
 
 
 class Notebook(Protocol):

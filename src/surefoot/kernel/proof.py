@@ -12,6 +12,7 @@ from surefoot.events import AuditorFinished, FactLearned, TestPurpose
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Suite, Workspace
+from surefoot.kernel.steady import steadied, varying
 from surefoot.values import (
     Audit,
     Diff,
@@ -26,6 +27,7 @@ from surefoot.values import (
 
 _AGAIN = 2
 """How often a surprising failure is run again, alone, before it counts."""
+_LOOSE = "loose ids: "
 _MOST_AGAIN = 25
 """More failing tests than this are not re-run one by one: that many do not flake at once."""
 
@@ -91,6 +93,21 @@ class Prover:
         )
         return report, found
 
+    def loose(self, base: TreeId, before: TestReport, after: TestReport) -> frozenset[str]:
+        """Test functions whose ids vary on the base itself; looked for only where ids are missing from `after`."""
+        if set(before.collected) <= set(after.collected):
+            return frozenset()
+        known = [f for f in self.journal.state.facts if f.startswith(_LOOSE)]
+        if known:
+            return frozenset(f.removeprefix(_LOOSE) for f in known) - {""}
+        found: frozenset[str] = frozenset()
+        with self.workspace.checkout(base) as root:
+            for _ in range(_AGAIN):
+                found |= varying(before, self.suite.run(root))
+        for name in sorted(found) or ("",):
+            self.journal.record(FactLearned(topic="loose ids", text=name))
+        return found
+
     def findings(self, tree: TreeId) -> Audit:
         """All auditors on `tree`; recorded answers are used again."""
         recorded = self.journal.state.audits.get(tree)
@@ -116,6 +133,8 @@ class Prover:
         proofs = [evidence.protected_files(diff, self.guarded(diff), ())]
         before, flaky = self.baseline(base)
         after, event = self.deciding(tree, base, purpose)
+        loose = self.loose(base, before, after)
+        before, after = steadied(before, loose), steadied(after, loose)
         judged = self.judged(tree, base)
         surprising = (set(after.failing) & set(before.passing)) - flaky
         flaky |= self.flaky(judged, after, surprising)
@@ -124,8 +143,9 @@ class Prover:
         proofs += self._unit_proofs(units, before, after, event)
         fresh = self.new_tests(diff, before, after)
         if fresh or any(not u.failing and not u.findings for u in units):
-            on_base = self._falsify(tree, base, diff)
-            proofs.append(evidence.new_tests(fresh, on_base[0], after, (on_base[1], event)))
+            report, falsified = self._falsify(tree, base, diff)
+            on_base = steadied(report, loose)
+            proofs.append(evidence.new_tests(fresh, on_base, after, (falsified, event)))
         return tuple(proofs)
 
     def judged(self, tree: TreeId, base: TreeId) -> TreeId:

@@ -292,8 +292,10 @@ class Run:
         idle = unit.idle > REPROCESSING[FailureClass.EXECUTION].extra_attempts
         if idle or closed.classification is Classification.EXECUTOR_REFUSED:
             return self._escalate(unit, closed)
-        if closed.classification is Classification.BLOCKER_SOLVER_UNREACHABLE:
-            return Trigger.PAUSE, closed.reason
+        unreachable = closed.classification is Classification.BLOCKER_SOLVER_UNREACHABLE
+        if unreachable or closed.unanswered:
+            asks = f"a person has to answer: {closed.unanswered}"
+            return Trigger.PAUSE, closed.reason if unreachable else asks
         if closed.fault is not None:
             return self._ground(closed, closed.fault)
         return self._by_table(unit, closed)

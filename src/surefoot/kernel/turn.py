@@ -309,6 +309,7 @@ class Turn:
             unit_type=self._unit.unit.unit_type,
             fault=failure.fault if failure else None,
             retry_after_s=failure.retry_after_s if failure else None,
+            unanswered=self._input.output.unanswered if self._input.output else "",
         )
         self._p.journal.record(record)
         return record

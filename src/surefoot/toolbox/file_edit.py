@@ -135,7 +135,9 @@ def _snippet(place: Place, edited: Edited) -> str:
     first = max(1, edited.first - _AROUND)
     last = min(len(lines), edited.last + _AROUND, first + _SHOWN_LINES - 1)
     shown = clip_lines(numbered(lines[first - 1 : last], first), _SHOWN_CHARACTERS)
-    return "\n".join((f"changed {place.path}, which now reads", *shown))
+    hidden = min(len(lines), edited.last + _AROUND) - first + 1 - len(shown)
+    more = (f"… {hidden} more changed lines are not shown",) if hidden > 0 else ()
+    return "\n".join((f"changed {place.path}, which now reads", *shown, *more))
 
 
 def _apply(workspace: Workspace, place: Place, new: str | None, said: str) -> ToolOutcome:

@@ -44,7 +44,7 @@ class Shell:
         self._default_s = min(_PATIENCE_S, longest)
         self._spec = spec(
             "shell",
-            "Run a shell command at the root of the repository, e.g. the project's tests; there is no network "
+            "Run a shell command at the root of the repository, e.g. the project's tests; long output is cut in the middle; there is no network "
             "and no git repository. "
             f"It is ended after {self._default_s} s unless timeout_s says otherwise.",
             "run",

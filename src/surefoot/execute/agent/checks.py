@@ -10,9 +10,12 @@ from typing import Final
 from surefoot.codec import encode
 from surefoot.events import ran
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
+from surefoot.kernel.steady import steadied, varying
 from surefoot.values import Diff, ReportState, TestReport, TreeId
 
 _FEW: Final = 5
+_AGAIN: Final = 2
+"""Runs of the base that show whether ids vary."""
 _DETAIL: Final = 1_200
 
 
@@ -41,6 +44,7 @@ class Checks:
         self._notebook = notebook
         self._known: dict[TreeId, Checked] = {}
         self._room = 1
+        self._varying: frozenset[str] | None = None
 
     def look(self, tree: TreeId) -> Checked:
         """The whole suite on a tree, and what stands against it as the answer to the unit."""
@@ -87,8 +91,9 @@ class Checks:
         if report.state is not ReportState.COMPLETE:
             found.append(f"the test run is unusable ({report.state}): {report.reason}"[:_DETAIL])
             return tuple(found)
+        loose = self._loose(report)
+        report, before = steadied(report, loose), steadied(self._task.baseline, loose)
         passing = set(report.passing)
-        before = self._task.baseline
         broken = [t for t in before.passing if t not in passing]
         if broken:
             found.append(f"passed before and no longer do: {_names(broken)}")
@@ -102,6 +107,16 @@ class Checks:
             found.append(f"new tests that do not pass: {_names(bad)}")
         found += self._falsified(tree, diff, [t for t in fresh if t in passing])
         return tuple(found)
+
+    def _loose(self, report: TestReport) -> frozenset[str]:
+        """Functions whose ids vary on the base itself; looked for once, when ids are missing."""
+        before = self._task.baseline
+        if set(before.collected) <= set(report.collected):
+            return frozenset()
+        if self._varying is None:
+            again = (self._run(self._task.base_tree) for _ in range(_AGAIN))
+            self._varying = frozenset[str]().union(*(varying(before, one) for one in again))
+        return self._varying
 
     def _guarded(self, diff: Diff) -> list[str]:
         existing = set(self._workspace.files(self._task.base_tree))
@@ -122,7 +137,7 @@ class Checks:
             needs = "no new test shows the change; write one in a new test file"
             return [needs] if unproved else []
         base = self._workspace.overlay(self._task.base_tree, tree, added)
-        failing = set(self._run(base).failing)
+        failing = set(steadied(self._run(base), self._varying or ()).failing)
         idle = [t for t in fresh if t not in failing and t.partition("::")[0] not in failing]
         return [f"pass without the change, so they show nothing: {_names(idle)}"] if idle else []
 

@@ -8,6 +8,7 @@ against the work, the failure is triaged, which changes the plan or ends the tur
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from surefoot.codec import canonical, digest_of, encode
@@ -78,7 +79,7 @@ _CONVENTION_CHARACTERS: Final = 3_000
 _PLAN_CHARACTERS: Final = 12_000
 _SHOWN: Final = 160
 _MOST_FACTS: Final = 30
-_FACT_CHARACTERS: Final = 300
+_FACT_CHARACTERS: Final = 1_000
 _MAP_SHARE: Final = 6
 """Of a model's context, the map of the repository takes one part in so many."""
 
@@ -155,7 +156,8 @@ class _Stop:
 
     reason: str
     failure: ModelFailure | None = None
-    waits: bool = False
+    question: str = ""
+    """That nobody answered."""
 
 
 class _Turn:
@@ -202,7 +204,7 @@ class _Turn:
         question = EnvironmentQuestion(
             system=p.around.system,
             files=p.workspace.files(p.task.base_tree),
-            test_command=p.command,
+            test_command=(PurePosixPath(p.command[0]).name, *p.command[1:]),
             sandbox=p.around.sandbox,
             model=p.asker.model,
             context_tokens=p.asker.context_tokens,
@@ -315,7 +317,9 @@ class _Turn:
         """All steps that are still to be done, each after those it depends on."""
         done = frozenset[str]()
         for step in ordered(plan.steps) or plan.steps:
-            stop = self._step(plan, step, done)
+            shown = step.intent is StepIntent.VERIFY and bool(self._taken)
+            # The tests ran after the last change: where they hold nothing against it, there is nothing to verify.
+            stop = None if shown and not self._checked.complaints else self._step(plan, step, done)
             if stop is not None:
                 return stop
             done |= {step.step_id}
@@ -336,9 +340,7 @@ class _Turn:
             if answer.tool != ASK:
                 self._call(step, answer, decision.usage)
             elif not self._person(answer.expected_outcome, approval=False).text:
-                return _Stop(
-                    reason=f"a person has to decide: {answer.expected_outcome}", waits=True
-                )
+                return _waiting(answer.expected_outcome)
         return None
 
     def _ask(
@@ -470,7 +472,7 @@ class _Turn:
             question = f"{found.category}: {found.explanation}. May the work go on?"
             if self._person(question, approval=True).approved:
                 return self._revise(plan, f"{found.category}: a person lets it go on")
-            return _Stop(reason=f"{found.category}: {found.explanation}", waits=True)
+            return _waiting(question)
         if found.action == "FixAndRetry":
             return self._revise(mended(plan, facts), f"{found.category}: {found.explanation}")
         roomier = replace(plan, steps=(), room=plan.room + 1)
@@ -485,7 +487,12 @@ class _Turn:
         claim: Literal["none", "done", "wait"] = "done" if stop is None else "none"
         return TurnOutput(
             transcript="\n".join(self._said),
-            claim="wait" if stop is not None and stop.waits else claim,
+            claim="wait" if stop is not None and stop.question else claim,
             effective_actions=self._effective,
             failure=stop.failure if stop is not None else None,
+            unanswered=stop.question if stop is not None else "",
         )
+
+
+def _waiting(question: str) -> _Stop:
+    return _Stop(reason=f"a person has to answer: {question}", question=question)

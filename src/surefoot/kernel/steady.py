@@ -1,0 +1,45 @@
+"""Test ids that change from run to run of the same tree, as those of parameters that come from a set do.
+
+Such ids cannot be compared one by one. Where a second run of the base shows that a function's ids vary, the function's
+results are compared by number: as many have to pass as before.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from itertools import groupby
+
+from surefoot.values import TestOutcome, TestReport, TestResult
+
+_GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
+
+
+def function_of(test_id: str) -> str:
+    """The test function that an id belongs to, its parameters left out."""
+    return test_id.partition("[")[0]
+
+
+def varying(one: TestReport, other: TestReport) -> frozenset[str]:
+    """Functions whose ids differ between two runs of one tree."""
+    return frozenset(function_of(t) for t in set(one.collected) ^ set(other.collected) if "[" in t)
+
+
+def steadied(report: TestReport, functions: Collection[str]) -> TestReport:
+    """The report with the results of these functions numbered, those that passed first."""
+    if not functions:
+        return report
+    loose = [r for r in report.results if function_of(r.test_id) in functions]
+    kept = [r for r in report.results if function_of(r.test_id) not in functions]
+    return replace(report, results=(*kept, *_numbered(loose)))
+
+
+def _numbered(results: list[TestResult]) -> Iterator[TestResult]:
+    ranked = sorted(results, key=lambda r: (function_of(r.test_id), _rank(r.outcome), r.test_id))
+    for function, group in groupby(ranked, key=lambda r: function_of(r.test_id)):
+        for number, result in enumerate(group):
+            yield replace(result, test_id=f"{function}[#{number}]")
+
+
+def _rank(outcome: TestOutcome) -> int:
+    if outcome is TestOutcome.PASSED:
+        return 0
+    return 1 if outcome in _GOOD else 2
