@@ -4,10 +4,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
-from surefoot.decisions.planning import RulePlanner, Ways
-from surefoot.errors import SandboxError
+from surefoot.decisions.planning import RulePlanner, Ways, kind_of
+from surefoot.decisions.signature import MEND
+from surefoot.errors import ModelUnavailableError, SandboxError
 from surefoot.events import (
     PolicyWarning,
     SandboxEnforced,
@@ -82,6 +84,7 @@ from surefoot.values import (
     Profile,
     RunId,
     SandboxLevel,
+    UnitType,
 )
 from surefoot.workbench import Workbench
 
@@ -229,6 +232,12 @@ def live_cast(
     project: Project, frozen: Frozen, around: Surroundings, history: Sequence[TurnClosed]
 ) -> Cast:
     """Models by the settings and the keys of this environment; what is lacking is an error before anything is written."""
+    kind = kind_of(frozen.request.issue)
+    way = frozen.ways.fix if kind is UnitType.FIX else frozen.ways.change
+    if way == "agent" and find_spec("dspy") is None:
+        raise ModelUnavailableError(
+            f"working step by step needs DSPy; {MEND}, or --strategy repair"
+        )
     lineup = lineup_of(project, frozen, around.environ)
     if frozen.model != AUTO:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
@@ -361,7 +370,7 @@ def drive(session: Session, workspace: GitWorkspace) -> None:
     policy = _policy(project, frozen)
     ceilings = policy.resolve().ceilings
     patience_s = frozen.settings.models.patience_s
-    redact = _redactor(around)
+    redact = _redactor(project, around)
 
     def metered(model: Model) -> MeteredModel:
         return MeteredModel(
@@ -495,7 +504,7 @@ def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterat
         blobs=project.blobs,
         trace_id=run_id,
         clock=around.clock,
-        redact=_redactor(around),
+        redact=_redactor(project, around),
         progress=around.progress,
     )
     try:
@@ -504,9 +513,10 @@ def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterat
         ledger.close()
 
 
-def _redactor(around: Surroundings) -> Redactor:
-    """What hides secrets, the environment's own among them, from ledger and prompts."""
-    return Redactor(v for k, v in around.environ.items() if _is_secret_name(k))
+def _redactor(project: Project, around: Surroundings) -> Redactor:
+    """What hides secrets from ledger and prompts: the environment's own, and what tool servers are given of it."""
+    given = {name for server in project.settings.tools.mcp for name in server.env_names}
+    return Redactor(v for k, v in around.environ.items() if k in given or _is_secret_name(k))
 
 
 def _is_secret_name(name: str) -> bool:

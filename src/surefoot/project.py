@@ -1,10 +1,10 @@
 """A user's repository as Surefoot sees it: settings, trust, lock and the `.surefoot` folder. Reads only until `prepare`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.codec import digest
-from surefoot.errors import EnvironmentBrokenError, UsageError
+from surefoot.errors import EnvironmentBrokenError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
@@ -69,6 +69,11 @@ class Project:
         return self.places.state / "scratch" / self.key
 
     @property
+    def trusted(self) -> Path:
+        """Hashes of trusted settings: with the user, so that no repository can bring its own."""
+        return self.places.state / "trust" / self.key
+
+    @property
     def key(self) -> str:
         """A folder name of the repository: readable, and unique by its path."""
         return f"{self.root.name}-{digest(str(self.root).encode())[:12]}"
@@ -126,7 +131,8 @@ class Project:
         if found is None:
             raise UsageError(f"there is no {FILE_NAME} to trust; `surefoot init` writes one")
         self.prepare()
-        with _trusted_file(self.folder).open("a") as file:
+        self.trusted.parent.mkdir(parents=True, exist_ok=True)
+        with self.trusted.open("a") as file:
             file.write(found + "\n")
         return settings.widening()
 
@@ -139,24 +145,27 @@ def open_project(path: Path, places: Places) -> Project:
         SettingsError: `surefoot.toml` is broken.
     """
     repository = Repository.discover(path)
+    if repository.git().run("ls-files", "-z", "--", ".surefoot").stdout:
+        raise RepositoryError(
+            "git tracks .surefoot here, so its runs may be somebody else's; "
+            "`git rm -r --cached .surefoot` and commit that first"
+        )
     settings, found = read_settings(repository.root)
-    wide = settings.widening()
-    trusted = not wide or found in _trusted(repository.root / ".surefoot")
-    return Project(
+    project = Project(
         repository=repository,
         places=places,
-        settings=settings if trusted else settings.without_widening(),
+        settings=settings,
         settings_hash=found,
-        untrusted=() if trusted else wide,
+        untrusted=(),
     )
+    wide = settings.widening()
+    if not wide or found in _hashes(project.trusted):
+        return project
+    return replace(project, settings=settings.without_widening(), untrusted=wide)
 
 
-def _trusted_file(folder: Path) -> Path:
-    return folder / "trusted"
-
-
-def _trusted(folder: Path) -> frozenset[str]:
+def _hashes(file: Path) -> frozenset[str]:
     try:
-        return frozenset(_trusted_file(folder).read_text().split())
+        return frozenset(file.read_text().split())
     except FileNotFoundError:
         return frozenset()

@@ -15,6 +15,7 @@ from surefoot.events import (
     Recorded,
     RoundVerified,
     RunOpened,
+    RunResumed,
     RunStopped,
     TestsRan,
     ToolCalled,
@@ -47,6 +48,20 @@ class DecisionLine:
     """What the rule would have answered; None where the rule decided, or there is none."""
 
 
+def settled(recorded: Sequence[Recorded], *, keep: tuple[type, ...] = ()) -> tuple[Recorded, ...]:
+    """The events that a run without interruptions would have: those of a turn that was cut off were done again.
+
+    Of such a turn only the events of the types `keep` stay.
+    """
+    kept: list[Recorded] = []
+    for one in recorded:
+        turn = one.event.interrupted_turn if isinstance(one.event, RunResumed) else None
+        if turn is not None:
+            kept = [k for k in kept if k.turn_id != turn or isinstance(k.event, keep)]
+        kept.append(one)
+    return tuple(kept)
+
+
 def decisions_of(events: Sequence[Recorded], get: Reader) -> Iterator[DecisionLine]:
     """Every decision of a run, in order."""
     for recorded in events:
@@ -72,6 +87,7 @@ def utilities(events: Sequence[Recorded]) -> dict[str, int]:
 
 def labelled(events: Sequence[Recorded], get: Reader) -> Iterator[dict[str, object]]:
     """A row a tool call: what was asked and answered, what came of it, and how the turn ended. Failures included."""
+    events = settled(events)
     ended = {r.turn_id: r.event for r in events if isinstance(r.event, TurnClosed)}
     decision: Decided | None = None
     for recorded in events:
@@ -106,6 +122,7 @@ def labelled(events: Sequence[Recorded], get: Reader) -> Iterator[dict[str, obje
 
 def receipt(events: Sequence[Recorded]) -> dict[str, object]:
     """What was done, in hashes and numbers: enough to hold another run against it."""
+    events = settled(events)
     first, last = events[0], events[-1]
     plans = [r.event.plan_hash for r in events if isinstance(r.event, PlanRevised)]
     bundles = {r.event.policy_bundle for r in events if isinstance(r.event, Decided)}

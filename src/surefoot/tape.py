@@ -29,7 +29,6 @@ from surefoot.events import (
     ModelReplied,
     QuestionAnswered,
     Recorded,
-    RunResumed,
     SolverPinned,
     TestsRan,
     TokensCounted,
@@ -49,7 +48,7 @@ from surefoot.kernel.ports import (
     Workspace,
 )
 from surefoot.models.select import GROUNDED
-from surefoot.records import Reader
+from surefoot.records import Reader, settled
 from surefoot.values import (
     Digest,
     Message,
@@ -78,6 +77,8 @@ _SILENT: Final = frozenset(
         "policy.warning",
     }
 )
+_SPOKEN: Final = (ModelOpened, TokensCounted, ModelReplied, ModelFailed)
+"""What a turn that was cut off got to hear, and its second attempt heard again."""
 _PASSING: Final = frozenset(
     {"wall_s", "elapsed_s", "commit", "event_id", "events", "resume_at", "usage", "until"}
 )
@@ -90,7 +91,7 @@ class Tape:
     """One recorded run, played to the ports of another; also its `Progress`, which compares."""
 
     def __init__(self, recorded: Sequence[Recorded], get: Reader) -> None:
-        self._events = tuple(_settled(recorded))
+        self._events = settled(recorded, keep=_SPOKEN)
         self._get = get
         self._at = 0
         self.compared = 0
@@ -359,18 +360,6 @@ class _TapedToolbox:
             return outcome
         now = (outcome.ok, outcome.exit_code, outcome.changed)
         return recorded if now == (recorded.ok, recorded.exit_code, recorded.changed) else outcome
-
-
-def _settled(recorded: Sequence[Recorded]) -> Iterator[Recorded]:
-    """The events that a run without interruptions would have: those of an interrupted turn were done again."""
-    kept: list[Recorded] = []
-    for one in recorded:
-        turn = one.event.interrupted_turn if isinstance(one.event, RunResumed) else None
-        if turn is not None:
-            replies = (ModelOpened, TokensCounted, ModelReplied, ModelFailed)
-            kept = [k for k in kept if k.turn_id != turn or isinstance(k.event, replies)]
-        kept.append(one)
-    return iter(kept)
 
 
 def _is_silent(event: Event) -> bool:

@@ -73,7 +73,7 @@ class Workbench:
         """The tools of one turn; language and MCP servers live as long as it."""
         path = self.environ.get("PATH", "")
         programs = Programs(path=path, home=Path(self.environ.get("HOME", "/")))
-        servers = [self._server(server) for server in self.servers]
+        servers = [self._server(server) for server in self.servers if self._is_outside(server)]
         with (
             LanguageServers(
                 self.processes,
@@ -88,6 +88,16 @@ class Workbench:
             for trouble in mcp.troubles:
                 self.warn(trouble)
             yield self.tools(default_toolbox(self.processes, shelter, path=path, more=more))
+
+    def _is_outside(self, settings: McpSettings) -> bool:
+        """A server that lies in the repository could be rewritten by the run that it is given secrets in."""
+        inside = [
+            w for w in settings.command if not w.startswith("/") and (self.original / w).exists()
+        ]
+        if inside:
+            told = f"the MCP server {settings.name} is not started: {inside[0]} lies in the repository, which the run may change"
+            self.warn(f"{told}; give an absolute path outside of it")
+        return not inside
 
     def _server(self, settings: McpSettings) -> McpServer:
         env = {n: self.environ[n] for n in settings.env_names if n in self.environ}

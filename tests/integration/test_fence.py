@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot import app
+from surefoot import assembly
 from surefoot.errors import SandboxError
 from surefoot.patients import materialise
 from surefoot.sandbox import FencedProcesses
@@ -34,12 +34,12 @@ class Pretending:
 def test_a_fence_with_holes_is_refused_for_work(tmp_path: Path) -> None:
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
     with pytest.raises(SandboxError, match=r"write_outside.*surefoot doctor"):
-        app._tried(pretending, tmp_path, accepted=False)  # type: ignore[arg-type]
+        assembly._tried(pretending, tmp_path, accepted=False)  # type: ignore[arg-type]
 
 
 def test_a_user_may_accept_them_and_the_run_says_which(tmp_path: Path) -> None:
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
-    said = app._tried(pretending, tmp_path, accepted=True)  # type: ignore[arg-type]
+    said = assembly._tried(pretending, tmp_path, accepted=True)  # type: ignore[arg-type]
     assert "write_outside" in said
 
 

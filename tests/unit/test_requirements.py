@@ -57,7 +57,9 @@ class Desk:
         return word
 
 
-LIST = Issue(source="text", text="`double` is wrong\n\n- doubles numbers\n- should log nothing\n")
+LIST = Issue(
+    source="text", text="`double` is wrong\n\n- doubles numbers\n- optionally logs nothing\n"
+)
 
 
 def test_every_requirement_met_is_no_objection() -> None:
@@ -77,7 +79,7 @@ def test_every_requirement_met_is_no_objection() -> None:
 
 @pytest.mark.parametrize("status", ["PARTIAL", "NOT_ADDRESSED"])
 def test_a_must_that_is_not_met_blocks(status: str) -> None:
-    """An item without should, could or may is a must; one with them is not."""
+    """An item is a must unless it says that it is optional."""
     must = Desk(
         [
             Rule(pattern="judge\ndoubles", replies=(said(status, missing="half"),)),
@@ -90,7 +92,7 @@ def test_a_must_that_is_not_met_blocks(status: str) -> None:
     assert word.findings[0].rule == "requirement-unmet"
     wish = Desk(
         [
-            Rule(pattern="judge\nshould", replies=(said(status, missing="half"),)),
+            Rule(pattern="judge\noptionally", replies=(said(status, missing="half"),)),
             Rule(replies=(said("SATISFIED"),)),
         ]
     )

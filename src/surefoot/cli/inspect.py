@@ -132,6 +132,8 @@ def replay(
     from surefoot.replay import another
     from surefoot.replay import replay as play
 
+    if base_url is not None and instead is None:
+        raise UsageError("--base-url goes with --with model=NAME; a replay asks no server")
     run_id, around = project.find_run(run), surroundings(Nobody(), Quiet())
     if instead is not None:
         name, _, model = instead.partition("=")

@@ -42,7 +42,7 @@ COMPLEXITY: Final = Signature(
     question=ComplexityQuestion,
     answer=ComplexityAnswer,
     instructions="Judge how large a change to the repository the issue asks for.",
-    answer_tokens=150,
+    answer_tokens=600,
 )
 
 

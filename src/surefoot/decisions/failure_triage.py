@@ -65,6 +65,11 @@ _ACTIONS: Final[dict[Category, Action]] = {
 }
 
 
+_MISSING: Final = re.compile(
+    r"No module named '(?P<python>[\w.]+)'|Cannot find (?:module|package) '(?P<node>[^']+)'"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriageQuestion:
     """A failed check."""
@@ -74,6 +79,8 @@ class TriageQuestion:
     output: str
     exit_code: int | None
     timed_out: bool
+    ran_whole: bool = False
+    """The run came to its end; its failures are those of tests."""
     attempt: int
     """How often the plan was changed for a failure before, in this turn."""
     most_attempts: int
@@ -102,6 +109,8 @@ def diagnose(question: TriageQuestion) -> TriageAnswer:
     """The rule."""
     category = _category(question)
     action = _ACTIONS[category]
+    if action in ("RetryLonger", "RetryLarger") and question.attempt > 0:
+        action = "FixAndRetry"  # more room did not help, so the change itself runs away
     if question.attempt >= question.most_attempts:
         action = "Abort"
     elif category == "MissingDependency" and _is_own(question):
@@ -117,7 +126,7 @@ def mended(plan: PlanIR, question: TriageQuestion) -> PlanIR:
         description="mend what the checks hold against the work (see Tests)",
         intent=StepIntent.MODIFY,
         max_iterations=_FIX_ITERATIONS,
-        acceptance=tuple(told[:_SHORT] for told in question.complaints),
+        acceptance=tuple(f"no longer: {told[:_SHORT]}" for told in question.complaints),
         rollback="the turn's start tree",
     )
     return replace(plan, steps=(step,))
@@ -126,6 +135,8 @@ def mended(plan: PlanIR, question: TriageQuestion) -> PlanIR:
 def _category(question: TriageQuestion) -> Category:
     if question.timed_out:
         return "Timeout"
+    if question.ran_whole:
+        return "TestFailure"  # what a failing test prints is about the code, not about the machine
     text = f"{question.output}\n" + "\n".join(question.complaints)
     for category, words in _WORDS:
         if words.search(text):
@@ -134,9 +145,16 @@ def _category(question: TriageQuestion) -> Category:
 
 
 def _is_own(question: TriageQuestion) -> bool:
-    """Whether the missing module is the project's own: one that the turn's new test expects, or one that it wrote."""
-    found = re.search(r"No module named '([\w.]+)'", f"{question.output}\n{question.complaints}")
+    """Whether the missing module is the project's own: a relative one, or one whose first name the tree has."""
+    found = _MISSING.search(f"{question.output}\n{question.complaints}")
     if found is None:
         return False
-    name = found[1].replace(".", "/")
-    return any(name.split("/", 1)[0] in path.split("/") for path in question.product)
+    name = found["python"] or found["node"]
+    if name.startswith((".", "/")):
+        return True
+    first = re.split(r"[./]", name)[0]
+    return any(
+        first in (part, part.partition(".")[0])
+        for path in question.product
+        for part in path.split("/")
+    )

@@ -179,7 +179,7 @@ class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         try:
             data = json.loads(bare(completion))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _unreadable(signature, completion, f"not JSON: {error}") from None
         if not isinstance(data, dict):
             raise _unreadable(signature, completion, "not a JSON object")

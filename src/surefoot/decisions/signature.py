@@ -22,7 +22,6 @@ from typing import (
 )
 
 from surefoot.codec import canonical, decode, encode
-from surefoot.errors import ModelUnavailableError
 from surefoot.events import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import ModelFailure, Usage
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 Q = TypeVar("Q")
 A = TypeVar("A")
 _TRIES: Final = 2
+MEND: Final = "`pip install 'surefoot[agent]'` brings it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +119,8 @@ def decide(
     if answer is not None:
         return _recorded(signature, question, Decision(answer=answer, decided_by="rule"), notebook)
     program = _program(signature, asker)
+    if isinstance(program, Unanswered):
+        return program
     spent, complaint, said = Usage(), "", ""
     for attempt in range(_TRIES):
         reply = program.ask(question, seed=seed + attempt, said=said, complaint=complaint)
@@ -138,15 +140,14 @@ def decide(
     return Unanswered(reason=f"the answer to {signature.name} cannot be used: {complaint}")
 
 
-def _program(signature: Signature[Q, A], asker: Asker) -> "Program":
+def _program(signature: Signature[Q, A], asker: Asker) -> "Program | Unanswered":
     # Importing DSPy takes a second, which only a run that asks a model through it has to wait for.
     try:
         from surefoot.decisions.program import Program  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise ModelUnavailableError(
-            f"{signature.name} is asked through DSPy, and {error.name} is not installed; "
-            "`pip install 'surefoot[agent]'` brings it"
-        ) from None
+        return Unanswered(
+            reason=f"{signature.name} is asked through DSPy, and {error.name} is not installed; {MEND}"
+        )
     return Program(signature, asker)
 
 

@@ -23,7 +23,7 @@ _BUILDS: Final = frozenset(
 _FATAL: Final = frozenset({ReportState.TOOL_MISSING, ReportState.FOREIGN_CODE, ReportState.FORGED})
 _MOST_REQUIREMENTS: Final = 8
 _ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(?P<text>\S.{3,400})$")
-_OPTIONAL: Final = re.compile(r"\b(optional(?:ly)?|nice to have|could|may|should)\b", re.IGNORECASE)
+_OPTIONAL: Final = re.compile(r"\b(optional(?:ly)?|nice to have|if possible)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Final, Literal
 from surefoot.decisions.environment import SMALL_CONTEXT
 from surefoot.decisions.review import DIFF_CHARACTERS
 from surefoot.decisions.signature import Decision, Unanswered, decide, ruled
+from surefoot.decisions.solver_checkpoint import cut
 from surefoot.decisions.verification import (
     BUILD_STATUS,
     REQUIREMENT,
@@ -28,6 +29,7 @@ from surefoot.kernel.ports import Asker, Notebook, ReviewInput
 from surefoot.values import Review
 
 _UNKNOWN: Final = "UNKNOWN"
+_ISSUE_CHARACTERS: Final = 12_000
 
 
 class RequirementReviewer:
@@ -95,7 +97,7 @@ class RequirementReviewer:
         return decide(
             REQUIREMENT,
             RequirementQuestion(
-                issue=seen.issue.text,
+                issue=cut(seen.issue.text, _ISSUE_CHARACTERS),
                 evidence=tuple(f"{p.kind}: {p.after}" for p in seen.evidence),
                 changes=patch,
                 requirement=requirement.text,

@@ -5,6 +5,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 
+from surefoot.decisions.redacted import adds_mark
 from surefoot.kernel.ports import Gate, GateInput
 from surefoot.values import (
     Classification,
@@ -131,7 +132,11 @@ class ArtifactGate:
         if len(whole.files) > state.max_files:
             reason = f"{len(whole.files)} files changed, {state.max_files} allowed in {state.mode}"
             return _again(self.name, FailureClass.POLICY, reason)
-        for path, (_, after) in sorted((state.contents or {}).items()):
+        for path, (before, after) in sorted((state.contents or {}).items()):
+            mark = adds_mark(before, after or "")
+            if mark is not None:
+                reason = f"{path} would hold {mark}, which stands for a secret that was not shown"
+                return _again(self.name, FailureClass.ARTIFACT, reason)
             broken = parse_error(path, after)
             if broken:
                 return _again(self.name, FailureClass.ARTIFACT, f"{path} does not parse: {broken}")

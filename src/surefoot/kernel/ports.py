@@ -4,7 +4,7 @@ Every method returns values. An expected failure (a failed gate, a model that do
 part of the returned value; exceptions are for what the caller could not expect, and are `SurefootError`s.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -367,8 +367,10 @@ class TurnInput:
     """Candidates of earlier turns by id, with what the tests said of them."""
     refuted: tuple[str, ...] = ()
     """Claims of the last turn that the evidence contradicted, and gate failures, in words."""
-    deadline_s: float | None = None
-    """Seconds that the run still has."""
+    left_s: Callable[[], float] = lambda: float("inf")
+    """Seconds that the run still has now."""
+    locked: Callable[[], str | None] = lambda: None
+    """Why the repository is locked now; read anew at each step (SPEC B2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

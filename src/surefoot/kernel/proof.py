@@ -5,7 +5,7 @@ tests: existing tests and everything that steers the runner are put back to the 
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from surefoot.events import AuditorFinished, FactLearned, TestPurpose
@@ -27,7 +27,6 @@ from surefoot.values import (
 
 _AGAIN = 2
 """How often a surprising failure is run again, alone, before it counts."""
-_LOOSE = "loose ids: "
 _MOST_AGAIN = 25
 """More failing tests than this are not re-run one by one: that many do not flake at once."""
 
@@ -49,6 +48,8 @@ class Prover:
 
     settled: dict[TreeId, frozenset[str]] = field(default_factory=dict)
     """Flaky tests of trees that were looked at before in this process."""
+    unsteady: dict[TreeId, frozenset[str]] = field(default_factory=dict)
+    """Functions whose ids vary, by tree, likewise."""
 
     def tests(
         self, tree: TreeId, purpose: TestPurpose, tests: Sequence[str] | None = None
@@ -97,15 +98,15 @@ class Prover:
         """Test functions whose ids vary on the base itself; looked for only where ids are missing from `after`."""
         if set(before.collected) <= set(after.collected):
             return frozenset()
-        known = [f for f in self.journal.state.facts if f.startswith(_LOOSE)]
-        if known:
-            return frozenset(f.removeprefix(_LOOSE) for f in known) - {""}
+        if base in self.unsteady:
+            return self.unsteady[base]
         found: frozenset[str] = frozenset()
         with self.workspace.checkout(base) as root:
             for _ in range(_AGAIN):
                 found |= varying(before, self.suite.run(root))
-        for name in sorted(found) or ("",):
+        for name in sorted(found):
             self.journal.record(FactLearned(topic="loose ids", text=name))
+        self.unsteady[base] = found
         return found
 
     def findings(self, tree: TreeId) -> Audit:
@@ -157,6 +158,19 @@ class Prover:
     ) -> tuple[TestReport, EventId]:
         """The test run that decides on `tree`: of the base's own tests, and with the base's configuration."""
         return self.tests(self.judged(tree, base), purpose)
+
+    def seen(self, tree: TreeId, base: TreeId) -> tuple[TestReport, frozenset[str]]:
+        """The deciding run as the proofs took it, and which of its failures are none of the change's doing.
+
+        A test file that the base could not collect either is no failure of the change.
+        """
+        before, flaky = self.baseline(base)
+        after, _ = self.deciding(tree, base, "base-tests")
+        loose = self.loose(base, before, after)
+        flaky |= self.settled.get(self.judged(tree, base), frozenset())
+        if after.state is before.state is ReportState.COLLECTION_ERROR:
+            after = replace(after, state=ReportState.COMPLETE)
+        return steadied(after, loose), frozenset(steadied(before, loose).failing) | flaky
 
     def _unit_proofs(
         self, units: Sequence[Unit], before: TestReport, after: TestReport, event: EventId

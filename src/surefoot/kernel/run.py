@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from surefoot.errors import LedgerError
 from surefoot.events import (
     ActionDecided,
     BudgetPressure,
@@ -230,7 +231,7 @@ class Run:
         proofs = self._proofs()
         seen = self._review_input(proofs)
         for reviewer in self._p.reviewers:
-            review = reviewer.review(seen)
+            review = _guarded(reviewer, seen)
             self._journal.record(ReviewGiven(review=review))
             if not is_consistent(review):
                 said = f"{review.verdict} with {review.action}"
@@ -293,7 +294,7 @@ class Run:
         if idle or closed.classification is Classification.EXECUTOR_REFUSED:
             return self._escalate(unit, closed)
         unreachable = closed.classification is Classification.BLOCKER_SOLVER_UNREACHABLE
-        if unreachable or closed.unanswered:
+        if unreachable or (closed.unanswered and unit.ended == "open"):
             asks = f"a person has to answer: {closed.unanswered}"
             return Trigger.PAUSE, closed.reason if unreachable else asks
         if closed.fault is not None:
@@ -431,6 +432,7 @@ class Run:
         diff = workspace.diff(self.base, self.tree)
         resolution = self._resolve()
         targets = {t for unit in self.state.units.values() for t in unit.unit.failing}
+        after, excused = self._t.prover.seen(self.tree, self.base)
         return ReviewInput(
             issue=self.state.opened.issue,
             diff=diff,
@@ -440,8 +442,8 @@ class Run:
             risk_flags=resolution.risk_flags,
             test_paths=frozenset(p for p in diff.paths if suite.is_test_path(p)),
             control_paths=frozenset(p for p in diff.paths if suite.is_control_path(p)),
-            tests=self._t.prover.deciding(self.tree, self.base, "base-tests")[0],
-            failing_before=frozenset(self._t.prover.baseline(self.base)[0].failing) - targets,
+            tests=after,
+            failing_before=excused - targets,
         )
 
     def _resolve(self) -> Resolution:
@@ -477,6 +479,17 @@ class Run:
         if passed > self._pressure:
             self._pressure = passed
             self._journal.record(BudgetPressure(what="largest share", share=round(share, 3)))
+
+
+def _guarded(reviewer: Reviewer, seen: ReviewInput) -> Review:
+    """A reviewer's word; one that broke has objected."""
+    try:
+        return reviewer.review(seen)
+    except LedgerError:
+        raise
+    except Exception as error:  # noqa: BLE001  # named boundary: a broken reviewer is no approval
+        told = f"a reviewer broke: {type(error).__name__}: {error}"
+        return Review(verdict="FAIL", action="BLOCK", reason=told)
 
 
 def summarise(audit: Audit) -> AuditSummary:

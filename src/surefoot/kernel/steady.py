@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from surefoot.values import TestOutcome, TestReport, TestResult
+from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
 _GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
 
@@ -19,7 +19,9 @@ def function_of(test_id: str) -> str:
 
 
 def varying(one: TestReport, other: TestReport) -> frozenset[str]:
-    """Functions whose ids differ between two runs of one tree."""
+    """Functions whose ids differ between two whole runs of one tree; a broken run shows nothing."""
+    if not one.state is other.state is ReportState.COMPLETE:
+        return frozenset()
     return frozenset(function_of(t) for t in set(one.collected) ^ set(other.collected) if "[" in t)
 
 

@@ -55,7 +55,7 @@ from surefoot.values import (
     TurnId,
 )
 
-_HOUSEKEEPING = ("flaky:", "flaky-checked:")
+_HOUSEKEEPING = ("flaky:", "flaky-checked:", "loose ids:")
 """Facts that the kernel itself notes; they are no progress of the executor."""
 
 
@@ -151,7 +151,6 @@ class Turn:
     def _execute(self) -> None:
         executor = self._p.executors[self._unit.unit.strategy]
         baseline, _ = self._p.prover.baseline(self._base)
-        spend = self._p.journal.spend()
         task = TurnInput(
             unit=self._unit.unit,
             number=self._unit.turns + 1,
@@ -163,7 +162,8 @@ class Turn:
             last=self._unit.checkpoints[-1] if self._unit.checkpoints else None,
             tried=self._unit.tried,
             refuted=self._unit.refuted,
-            deadline_s=self._resolution.ceilings.time_s - spend.time_s,
+            left_s=lambda: self._resolution.ceilings.time_s - self._p.journal.spend().time_s,
+            locked=self._p.policy.locked,
         )
         try:
             output = executor.run_turn(task, self._p.workspace, self._asker, self._p.journal)
@@ -178,7 +178,7 @@ class Turn:
     def _observe(self) -> Checkpoint:
         """Prove what the worktree holds, let the solver judge, and write the checkpoint."""
         journal, workspace = self._p.journal, self._p.workspace
-        tree = workspace.snapshot()
+        tree = self._snapshot()
         diff = workspace.diff(self._start, tree)
         run_diff = workspace.diff(self._base, tree)
         journal.record(GitStage(stage="stage", ok=True, tree=tree))
@@ -201,6 +201,18 @@ class Turn:
         journal.record(CheckpointWritten(checkpoint=checkpoint))
         self._note_flip(seen, checkpoint)
         return checkpoint
+
+    def _snapshot(self) -> TreeId:
+        """The worktree as a tree; where it holds what no tree can, the turn has failed and is put back."""
+        try:
+            return self._p.workspace.snapshot()
+        except LedgerError:
+            raise
+        except SurefootError as error:
+            self._p.workspace.restore(self._start)
+            told = f"{error.code}: what the turn left cannot be kept: {error}"
+            self._input = replace(self._input, error=self._input.error or told)
+            return self._start
 
     def _prove(self, tree: TreeId) -> tuple[Evidence, ...]:
         prover, unit = self._p.prover, self._unit.unit

@@ -56,6 +56,10 @@ class Box:
             outcome = self._run(call, workspace)
         except (SurefootError, OSError) as error:
             outcome = failed(f"{call.tool}: {error}")
+        except RecursionError:
+            outcome = failed(
+                f"{call.tool}: what it was to read is nested too deeply; read a part of it"
+            )
         return self._presentable(outcome)
 
     def _run(self, call: ToolCall, workspace: Workspace) -> ToolOutcome:

@@ -426,3 +426,35 @@ def test_a_line_has_the_name(cents):
     root = repository(tmp_path, BUG | {"tests/test_loose.py": loose})
     run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
     assert run["status"] == "complete", run["reason"]
+
+
+def test_what_no_tree_can_hold_fails_the_turn_not_the_run(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """A git repository inside the worktree cannot be kept: the turn is put back, the reason told, and the run ends."""
+    root = repository(tmp_path, BUG)
+    nested = "mkdir -p demo && cd demo && mkdir -p .git/objects .git/refs && echo 'ref: refs/heads/x' > .git/HEAD"
+    answers = [call("shell", command=nested), done()]
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, "--strategy", "agent")
+    assert run["status"] in ("blocked", "paused"), run
+    assert surefoot("verify", cwd=root).returncode == 0
+
+
+def test_no_step_is_taken_when_the_time_is_up(surefoot: Surefoot, tmp_path: Path) -> None:
+    """The limit holds within a turn: a slow call ends the turn at its next step, whatever the model still wants."""
+    root = repository(tmp_path, BUG)
+    answers = [call("shell", command=f"sleep {n}.5") for n in range(2, 12)]
+    run = solve(
+        surefoot,
+        root,
+        "`receipt` shows 2.5 for 250",
+        answers,
+        "--strategy",
+        "agent",
+        "--time-limit",
+        "6",
+    )
+    assert run["status"] != "complete"
+    record = events(surefoot, root, run["run_id"])
+    calls = [e for e in record if e["kind"] == "tool.called"]
+    assert len(calls) < 5

@@ -231,31 +231,32 @@ class _Turn:
     def _plan(self) -> PlanIR | _Stop:
         """The unit's own plan for a small task or a small model, else the model's; a deep one when that is due."""
         p, unit = self._p, self._p.task.unit
+        facts = ComplexityQuestion(
+            repository=cut(self._map, _PLAN_CHARACTERS),
+            issue=cut(self._issue(), _PLAN_CHARACTERS),
+            files_named=sum(path in unit.issue.text for path in p.workspace.files(p.task.tree)),
+            failing=len(unit.failing),
+        )
         size = decide(
             COMPLEXITY,
-            ComplexityQuestion(
-                repository=cut(self._map, _PLAN_CHARACTERS),
-                issue=self._issue(),
-                files_named=sum(path in unit.issue.text for path in p.workspace.files(p.task.tree)),
-                failing=len(unit.failing),
-            ),
+            facts,
             p.asker,
             p.notebook,
             rule=without_model if self._place.small_model else clear_case,
             otherwise=without_model,
         )
-        if isinstance(size, Unanswered):
-            return _Stop(reason=size.reason, failure=size.failure)
-        small_task = size.answer.complexity == Complexity.LOW.value and not p.task.refuted
+        # What no model could say is said by rule: an estimate is no reason to give a turn up.
+        judged = without_model(facts) if isinstance(size, Unanswered) else size.answer
+        small_task = judged.complexity == Complexity.LOW.value and not p.task.refuted
         if small_task or self._place.small_model:
             return self._own_plan()
         made = decide(
-            DEEP_PLANNING if deep_due(size.answer) else PLANNING,
+            DEEP_PLANNING if deep_due(judged) else PLANNING,
             PlanningQuestion(
                 environment=self._place.summary,
                 conventions=self._conventions,
                 repository=cut(self._map, _PLAN_CHARACTERS),
-                issue=self._issue(),
+                issue=cut(self._issue(), _PLAN_CHARACTERS),
                 tests=cut(self._tests(), _PLAN_CHARACTERS // 2),
                 refuted=p.task.refuted,
             ),
@@ -268,7 +269,7 @@ class _Turn:
         if isinstance(made, Unanswered):
             return _Stop(reason=made.reason, failure=made.failure)
         return self._revise(
-            plan_of(made.answer, Complexity(size.answer.complexity)), "planned by the model"
+            plan_of(made.answer, Complexity(judged.complexity)), "planned by the model"
         )
 
     def _own_plan(self) -> PlanIR:
@@ -327,8 +328,9 @@ class _Turn:
 
     def _step(self, plan: PlanIR, step: PlanStep, done: frozenset[str]) -> _Stop | None:
         for _ in range(step.max_iterations):
-            if len(self._taken) >= self._limits.calls:
-                return _Stop(reason=f"{len(self._taken)} tool calls were not enough")
+            halted = self._halted()
+            if halted:
+                return _Stop(reason=halted)
             decision = self._ask(plan, step, done)
             if isinstance(decision, Unanswered):
                 return _Stop(reason=decision.reason, failure=decision.failure)
@@ -342,6 +344,17 @@ class _Turn:
             elif not self._person(answer.expected_outcome, approval=False).text:
                 return _waiting(answer.expected_outcome)
         return None
+
+    def _halted(self) -> str:
+        """Why there is no further call; empty when there may be one."""
+        locked = self._p.task.locked()
+        if locked is not None:
+            return f"the repository is locked: {locked}"
+        if self._p.task.left_s() <= 0:
+            return "the run's time is up"
+        if len(self._taken) >= self._limits.calls:
+            return f"{len(self._taken)} tool calls were not enough"
+        return ""
 
     def _ask(
         self, plan: PlanIR, step: PlanStep, done: frozenset[str]
@@ -459,6 +472,7 @@ class _Turn:
             output=report.output,
             exit_code=report.exit_code,
             timed_out=report.state is ReportState.TIMEOUT,
+            ran_whole=report.state is ReportState.COMPLETE,
             attempt=attempt,
             most_attempts=self._limits.revisions,
             product=self._p.workspace.files(self._tree),
