@@ -1,0 +1,57 @@
+"""What a strong model did with real packages, done again: the same files end up the same, and the run replays."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
+SOLVED = {
+    "tomlkit": ("tests/test_array_removal.py", "tomlkit/items.py"),
+    "sqlparse": (
+        "CHANGELOG",
+        "docs/source/api.rst",
+        "docs/sqlformat.1",
+        "sqlparse/cli.py",
+        "sqlparse/engine/filter_stack.py",
+        "sqlparse/filters/__init__.py",
+        "sqlparse/filters/others.py",
+        "sqlparse/formatter.py",
+        "tests/test_ensure_semicolon.py",
+    ),
+}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", list(SOLVED))
+def test_the_recorded_answers_solve_it_again(tmp_path: Path, name: str) -> None:
+    """Complete with evidence, over the files that the model changed then; and the same event by event without the answers."""
+    root, given = tmp_path / name, TRANSCRIPTS / name
+    clone = ["git", "clone", "-q", "-b", "base-only", str(given / "base.bundle"), str(root)]
+    subprocess.run(clone, check=True)
+    answers = tmp_path / "answers.json"
+    answers.write_bytes((given / "answers.json").read_bytes())
+    options = ("--model", f"scripted:{answers}", "--strategy", "agent")
+    run = surefoot(root, tmp_path, "solve", str(given / "ISSUE.md"), *options)
+    assert run["status"] == "complete", run["reason"]
+    assert run["files"] == list(SOLVED[name])
+    answers.unlink()
+    assert surefoot(root, tmp_path, "replay")["divergence"] is None
+
+
+def surefoot(root: Path, folder: Path, *args: str) -> dict[str, object]:
+    """The JSON object that a command ends with."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "surefoot", *args, "--json"],
+        cwd=root,
+        env={**os.environ, "SUREFOOT_HOME": str(folder / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout, ran.stderr
+    answer: dict[str, object] = json.loads(ran.stdout.splitlines()[-1])
+    return answer
