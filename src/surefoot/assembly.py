@@ -370,7 +370,7 @@ def drive(session: Session, workspace: GitWorkspace) -> None:
     policy = _policy(project, frozen)
     ceilings = policy.resolve().ceilings
     patience_s = frozen.settings.models.patience_s
-    redact = _redactor(project, around)
+    redact = redactor_of(project, around)
 
     def metered(model: Model) -> MeteredModel:
         return MeteredModel(
@@ -504,7 +504,7 @@ def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterat
         blobs=project.blobs,
         trace_id=run_id,
         clock=around.clock,
-        redact=_redactor(project, around),
+        redact=redactor_of(project, around),
         progress=around.progress,
     )
     try:
@@ -513,7 +513,7 @@ def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterat
         ledger.close()
 
 
-def _redactor(project: Project, around: Surroundings) -> Redactor:
+def redactor_of(project: Project, around: Surroundings) -> Redactor:
     """What hides secrets from ledger and prompts: the environment's own, and what tool servers are given of it."""
     given = {name for server in project.settings.tools.mcp for name in server.env_names}
     return Redactor(v for k, v in around.environ.items() if k in given or _is_secret_name(k))

@@ -11,6 +11,7 @@ from surefoot.assembly import (
     Surroundings,
     drive,
     parts_of,
+    redactor_of,
     scratch_folder,
 )
 from surefoot.codec import decode
@@ -105,7 +106,7 @@ def _play(
             blobs=scratch / "blobs",
             trace_id=run_id,
             clock=tape,
-            redact=str,
+            redact=redactor_of(project, around),
             progress=tape,
         )
         try:

@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,7 @@ from surefoot.events import (
     ModelReplied,
     QuestionAnswered,
     Recorded,
+    RunResumed,
     SolverPinned,
     TestsRan,
     TokensCounted,
@@ -93,6 +94,7 @@ class Tape:
     def __init__(self, recorded: Sequence[Recorded], get: Reader) -> None:
         self._events = settled(recorded, keep=_SPOKEN)
         self._get = get
+        self._pauses = tuple(_pauses(self._events))
         self._at = 0
         self.compared = 0
         """Events that were held against the record, and were the same."""
@@ -144,8 +146,9 @@ class Tape:
     # --- the ports -------------------------------------------------------------------------------
 
     def now(self) -> datetime:
-        """The time at which the run wrote what comes next."""
-        return self._events[min(self._at, len(self._events) - 1)].time
+        """The time at which the run wrote what comes next; the time in which nobody worked on it is left out."""
+        place = min(self._at, len(self._events) - 1)
+        return self._events[place].time - self._pauses[place]
 
     def monotonic(self) -> float:
         """The same in seconds."""
@@ -360,6 +363,16 @@ class _TapedToolbox:
             return outcome
         now = (outcome.ok, outcome.exit_code, outcome.changed)
         return recorded if now == (recorded.ok, recorded.exit_code, recorded.changed) else outcome
+
+
+def _pauses(events: Sequence[Recorded]) -> Iterator[timedelta]:
+    """At each event, how long the run had lain still in all before it was resumed."""
+    still, last = timedelta(), None
+    for recorded in events:
+        if isinstance(recorded.event, RunResumed) and last is not None:
+            still += recorded.time - last
+        last = recorded.time
+        yield still
 
 
 def _is_silent(event: Event) -> bool:

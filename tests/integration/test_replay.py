@@ -12,7 +12,7 @@ import pytest
 from tests.integration.conftest import Surefoot
 from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository, solve
 from tests.integration.shop import DISCOUNT, RIGHT, TESTS, Shop
-from tests.integration.steps import done, script
+from tests.integration.steps import call, done, script
 
 
 def replayed(surefoot: Surefoot, root: Path) -> dict[str, object]:
@@ -181,3 +181,16 @@ def test_another_model_gives_another_run(surefoot: Surefoot, tmp_path: Path) -> 
     assert both["before"]["status"] == first["status"]
     assert both["after"]["status"] == "complete"
     assert both["after"]["base"] == first["base"]
+
+
+def test_a_run_that_read_a_secret_is_replayed(surefoot: Surefoot, tmp_path: Path) -> None:
+    """What was hidden from prompt and ledger then is hidden again, so that each record is the same."""
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
+    guide = f"Deploy with {secret}\n"
+    root = repository(tmp_path, BUG | {"AGENTS.md": guide})
+    answers = [call("file_read", path="AGENTS.md"), *BUG_EDITS[3:]]
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    kept = [p for p in (root / ".surefoot").rglob("*") if p.is_file()]
+    assert not [p for p in kept if secret.encode() in p.read_bytes()]
+    assert replayed(surefoot, root)["divergence"] is None

@@ -105,8 +105,8 @@ class MeteredModel:
         return self._model.parallel
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Length of a prompt in tokens."""
-        return self._model.count_tokens(messages)
+        """Length of a prompt in tokens, as it would be sent."""
+        return self._model.count_tokens(self._hidden(messages))
 
     def ask(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
         """Answers in order; shorter than `requests` when the budget does not hold them all.
@@ -134,13 +134,13 @@ class MeteredModel:
         schema = request.json_schema
         return replace(
             request,
-            messages=tuple(
-                replace(message, content=self._redact(message.content))
-                for message in request.messages
-            ),
+            messages=self._hidden(request.messages),
             prefill=self._redact(request.prefill),
             json_schema=None if schema is None else self._redact(schema),
         )
+
+    def _hidden(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        return tuple(replace(m, content=self._redact(m.content)) for m in messages)
 
     def _reserve(self, index: int, request: ModelRequest, digest: Digest) -> _Call | None:
         prompt = self._model.count_tokens(request.messages)

@@ -1,0 +1,61 @@
+"""The tape's clock, and how it tells what differs."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from surefoot.errors import DivergenceError
+from surefoot.events import FactLearned, RunResumed
+from surefoot.tape import Tape
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fact(text: str) -> FactLearned:
+    """An event that a replay compares."""
+    return FactLearned(topic="t", text=text)
+
+
+def test_the_time_in_which_a_run_lay_still_does_not_count() -> None:
+    """Eight hours between a kill and `resume` are no active time, so they use up no limit of the replay."""
+    clock = FakeClock(START)
+    ledger = MemoryLedger(clock=clock)
+    ledger.append(fact("one"))
+    clock.advance(8 * 3600)
+    ledger.append(RunResumed(interrupted_turn=None))
+    clock.advance(5)
+    ledger.append(fact("two"))
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    began = tape.now()
+    again = MemoryLedger(progress=tape)
+    again.append(fact("one"))
+    again.append(fact("two"))
+    assert tape.compared == 2
+    assert tape.unmet() is None
+    assert tape.now() - began <= timedelta(seconds=10)
+
+
+def test_the_first_difference_is_named_by_its_place() -> None:
+    """With the field, what it was, and what it is."""
+    ledger = MemoryLedger(clock=FakeClock(START))
+    ledger.append(fact("one"))
+    ledger.append(fact("two"))
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    again = MemoryLedger(progress=tape)
+    again.append(fact("one"))
+    with pytest.raises(DivergenceError, match=r"#2 fact.learned: text was 'two', is 'other'"):
+        again.append(fact("other"))
+
+
+def test_what_goes_on_after_the_record_is_a_difference() -> None:
+    """And so is what ends before it."""
+    ledger = MemoryLedger(clock=FakeClock(START))
+    ledger.append(fact("one"))
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    assert tape.unmet() == "#1 fact.learned: the replay ended before it"
+    again = MemoryLedger(progress=tape)
+    again.append(fact("one"))
+    with pytest.raises(DivergenceError, match="the run ends here"):
+        again.append(fact("two"))
