@@ -309,10 +309,10 @@ def test_a_large_task_gets_a_plan_whose_order_holds(surefoot: Surefoot, till: Pa
         {"purpose": "planning_model", "reply": json.dumps(PLAN)},
     ]
     long = FEATURE + "\nThe amount stays where it is. " * 10
-    in_test = r"(?s)\[>\] test \(modify\).*^"
+    in_test = r".*\[>\] test \(modify\)"
     later: list[dict[str, object]] = [
-        {"purpose": "tool_call", "pattern": rf"{in_test}7\. file_edit", "reply": done()},
-        {"purpose": "tool_call", "pattern": rf"{in_test}6\. file_edit", "reply": EDITS[6]},
+        {"purpose": "tool_call", "pattern": rf"(?s)^7\. file_edit{in_test}", "reply": done()},
+        {"purpose": "tool_call", "pattern": rf"(?s)^6\. file_edit{in_test}", "reply": EDITS[6]},
     ]
     run = solve_by(surefoot, till, long, script([*EDITS[:6], done()], [*before, *later]))
     assert run["status"] == "complete", run["reason"]

@@ -12,6 +12,8 @@ from surefoot.values import Message, PlanIR, PlanStep, ToolCall, ToolOutcome, To
 FEW_ACTIONS: Final = 3
 """Tools beside `done` and `ask` that a small model is offered."""
 _CHARACTERS_A_TOKEN: Final = 3
+_MOST_TOKENS: Final = 48_000
+"""Of a question, whatever the model could hold: every call is paid for."""
 _HEAD_TOKENS: Final = 700
 """Of the system message, at most."""
 _SMALL_ANSWER: Final = 700
@@ -84,7 +86,7 @@ def question_for(scene: Scene, asker: Asker) -> ToolCallQuestion:
 
 def prompt_tokens(asker: Asker) -> int:
     """What a question may take of the model's context, the head and the answer left out."""
-    return asker.context_tokens - answer_tokens(asker) - _HEAD_TOKENS
+    return min(asker.context_tokens - answer_tokens(asker) - _HEAD_TOKENS, _MOST_TOKENS)
 
 
 def answer_tokens(asker: Asker) -> int:
