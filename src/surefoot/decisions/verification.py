@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 
 from surefoot.decisions.review import place_of
 from surefoot.decisions.signature import Signature
-from surefoot.values import Evidence, ReportState, TestReport
+from surefoot.values import Evidence, ReportState
 
 BuildStatus = Literal["Success", "Error", "Fatal"]
 TestStatus = Literal["Pass", "Fail", "Skip", "Error"]
@@ -65,11 +65,6 @@ TEST_STATUS: Final = Signature(
     answer=TestAnswer,
     instructions="Do the tests pass?",
 )
-
-
-def facts_of(report: TestReport) -> RunFacts:
-    """What the two classifiers look at."""
-    return RunFacts(state=report.state, passed=len(report.passing), failing=report.failing)
 
 
 def build_status(facts: RunFacts) -> BuildAnswer:
