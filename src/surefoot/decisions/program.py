@@ -18,9 +18,10 @@ from pydantic import TypeAdapter
 from surefoot.codec import canonical
 from surefoot.decisions.signature import Field, Signature, Unanswered, fields_of
 from surefoot.kernel.ports import Asker
-from surefoot.values import Message, ModelFailure, ModelRequest, Usage
+from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest, Usage
 
 _FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
+_CUT_OFF: Final = "the answer was cut off at its length limit; say less, e.g. make a smaller edit"
 _BUDGET: Final = "the budget allows no further model call"
 
 
@@ -80,6 +81,9 @@ class Program:
         except LMError:
             if engine.failure is None:
                 return Unanswered(reason=_BUDGET)
+            if engine.failure.fault is ModelFault.TRUNCATED:
+                usage = engine.failure.usage
+                return Reply(text="(cut off)", fields={}, usage=usage, complaint=_CUT_OFF)
             return Unanswered(reason=engine.failure.message, failure=engine.failure)
         fields = {f.name: prediction[f.name] for f in self._outputs if f.name in prediction}
         return Reply(text=engine.text, fields=fields, usage=engine.usage)

@@ -139,6 +139,16 @@ def test_a_failed_call_is_a_failure_not_an_answer() -> None:
     assert made.failure.fault is ModelFault.REFUSAL
 
 
+def test_an_answer_that_was_cut_off_is_asked_for_shorter() -> None:
+    """Too long an edit is the answer's fault, not the model's: it is sent back like any answer that does not fit."""
+    shorter = Rule(pattern="say less", replies=(json.dumps(GOOD),))
+    long = json.dumps({**GOOD, "expected_outcome": "x" * 40_000})
+    desk = Desk([shorter, Rule(replies=(long,))])
+    made = desk.decide()
+    assert isinstance(made, Decision)
+    assert made.answer.params == {"path": "shop.py"}
+
+
 def test_no_budget_no_call() -> None:
     """A refused reservation ends the question with that reason; the model is never asked."""
     desk = Desk([json.dumps(GOOD)], tokens=5)
