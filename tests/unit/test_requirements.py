@@ -100,7 +100,7 @@ def test_a_must_that_is_not_met_blocks(status: str) -> None:
 
 
 @pytest.mark.parametrize("state", [s for s in ReportState if s is not ReportState.COMPLETE])
-def test_a_judges_pass_weighs_nothing_against_a_run_that_is_no_pass(state: ReportState) -> None:
+def test_no_word_of_a_judge_outdoes_a_run_that_is_no_pass(state: ReportState) -> None:
     """Missing tool, nothing collected, unparsable, broken: the veto stands, and the judge is not even asked."""
     desk = Desk([said("SATISFIED")])
     word = desk.review(replace(seen(), tests=replace(GREEN, state=state)))
