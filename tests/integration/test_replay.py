@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,18 @@ def altered(kind: str, payload: dict[str, Any]) -> None:
         payload["decided_by"] = "rule" if payload["decided_by"] == "model" else "model"
 
 
+def command(env: dict[str, str], *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "surefoot", *args],
+        cwd=cwd,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """A repository with a run that was recorded, and the environment in which it was."""
@@ -97,17 +110,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     root = repository(folder, BUG)
     env = {"SUREFOOT_HOME": str(folder / "home")}
 
-    def run(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "surefoot", *args],
-            cwd=cwd,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    solve(run, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    solve(
+        partial(command, env), root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent"
+    )
     return root, env
 
 
@@ -126,14 +131,7 @@ def test_an_altered_record_is_caught_at_that_record(
     altered(kind, lines[place]["payload"])
     ledger.write_bytes(chained(lines))
     try:
-        ran = subprocess.run(
-            [sys.executable, "-m", "surefoot", "replay"],
-            cwd=root,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ran = command(env, "replay", cwd=root)
     finally:
         ledger.write_bytes(before)
     assert ran.returncode == 10
@@ -149,14 +147,7 @@ def test_a_broken_chain_is_told_before_anything_runs(
     before = ledger.read_bytes()
     ledger.write_bytes(before.replace(b'"step_utility":1.0', b'"step_utility":0.5'))
     try:
-        ran = subprocess.run(
-            [sys.executable, "-m", "surefoot", "replay"],
-            cwd=root,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ran = command(env, "replay", cwd=root)
     finally:
         ledger.write_bytes(before)
     assert ran.returncode == 10

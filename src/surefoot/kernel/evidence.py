@@ -94,19 +94,24 @@ def base_tests(
     )
 
 
+def idle(new_ids: Iterable[str], on_base: TestReport) -> list[str]:
+    """New tests that do not fail on the base, and so show nothing.
+
+    A test file that the base cannot even import, because it uses what only the result has, fails as a whole.
+    """
+    failed = set(on_base.failing)
+    return [t for t in new_ids if t not in failed and t.partition("::")[0] not in failed]
+
+
 def new_tests(
     new_ids: Collection[str],
     on_base: TestReport,
     on_result: TestReport,
     events: tuple[EventId, ...],
 ) -> Evidence:
-    """Each new test fails on the base tree and passes on the result; one that does not proves nothing.
-
-    A test file that the base cannot even import, because it uses what only the result has, fails as a whole.
-    """
-    failed, passed_now = set(on_base.failing), set(on_result.passing)
-    failed |= {t for t in new_ids if t.partition("::")[0] in failed}
-    theatrical = [t for t in new_ids if t not in failed]
+    """Each new test fails on the base tree and passes on the result; one that does not proves nothing."""
+    theatrical = idle(new_ids, on_base)
+    failed, passed_now = set(new_ids) - set(theatrical), set(on_result.passing)
     not_passing = [t for t in new_ids if t not in passed_now]
     usable = (
         on_base.state in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
@@ -126,7 +131,7 @@ def new_tests(
     return Evidence(
         kind="new-tests",
         command=" ".join(on_result.command),
-        before=f"failed on the base: {_names(set(new_ids) & failed)}",
+        before=f"failed on the base: {_names(failed)}",
         after=told,
         passed=bool(new_ids) and usable and not theatrical and not not_passing,
         events=events,

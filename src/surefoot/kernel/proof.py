@@ -12,7 +12,7 @@ from surefoot.events import AuditorFinished, FactLearned, TestPurpose
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Suite, Workspace
-from surefoot.kernel.steady import steadied, varying
+from surefoot.kernel.steady import steadied, unsteady
 from surefoot.values import (
     Audit,
     Diff,
@@ -100,10 +100,8 @@ class Prover:
             return frozenset()
         if base in self.unsteady:
             return self.unsteady[base]
-        found: frozenset[str] = frozenset()
         with self.workspace.checkout(base) as root:
-            for _ in range(_AGAIN):
-                found |= varying(before, self.suite.run(root))
+            found = unsteady(before, lambda: self.suite.run(root))
         for name in sorted(found):
             self.journal.record(FactLearned(topic="loose ids", text=name))
         self.unsteady[base] = found
@@ -131,12 +129,13 @@ class Prover:
     ) -> tuple[Evidence, ...]:
         """Everything that speaks for or against `tree` as the answer to `units`."""
         diff = self.workspace.diff(base, tree)
-        proofs = [evidence.protected_files(diff, self.guarded(diff), ())]
+        guarded = self.guarded(diff)
+        proofs = [evidence.protected_files(diff, guarded, ())]
+        judged = self.workspace.overlay(tree, base, guarded)
         before, flaky = self.baseline(base)
-        after, event = self.deciding(tree, base, purpose)
+        after, event = self.tests(judged, purpose)
         loose = self.loose(base, before, after)
         before, after = steadied(before, loose), steadied(after, loose)
-        judged = self.judged(tree, base)
         surprising = (set(after.failing) & set(before.passing)) - flaky
         flaky |= self.flaky(judged, after, surprising)
         exempt = flaky | self._exempt(diff, before)
@@ -153,21 +152,16 @@ class Prover:
         """`tree` with everything that the base decides on as the base has it."""
         return self.workspace.overlay(tree, base, self.guarded(self.workspace.diff(base, tree)))
 
-    def deciding(
-        self, tree: TreeId, base: TreeId, purpose: TestPurpose
-    ) -> tuple[TestReport, EventId]:
-        """The test run that decides on `tree`: of the base's own tests, and with the base's configuration."""
-        return self.tests(self.judged(tree, base), purpose)
-
     def seen(self, tree: TreeId, base: TreeId) -> tuple[TestReport, frozenset[str]]:
         """The deciding run as the proofs took it, and which of its failures are none of the change's doing.
 
         A test file that the base could not collect either is no failure of the change.
         """
         before, flaky = self.baseline(base)
-        after, _ = self.deciding(tree, base, "base-tests")
+        judged = self.judged(tree, base)
+        after, _ = self.tests(judged, "base-tests")
         loose = self.loose(base, before, after)
-        flaky |= self.settled.get(self.judged(tree, base), frozenset())
+        flaky |= self.settled.get(judged, frozenset())
         if after.state is before.state is ReportState.COLLECTION_ERROR:
             after = replace(after, state=ReportState.COMPLETE)
         return steadied(after, loose), frozenset(steadied(before, loose).failing) | flaky

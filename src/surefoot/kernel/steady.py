@@ -4,12 +4,14 @@ Such ids cannot be compared one by one. Where a second run of the base shows tha
 results are compared by number: as many have to pass as before.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import groupby
+from typing import Final
 
 from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
+_RUNS: Final = 2
 _GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
 
 
@@ -23,6 +25,11 @@ def varying(one: TestReport, other: TestReport) -> frozenset[str]:
     if not one.state is other.state is ReportState.COMPLETE:
         return frozenset()
     return frozenset(function_of(t) for t in set(one.collected) ^ set(other.collected) if "[" in t)
+
+
+def unsteady(before: TestReport, again: Callable[[], TestReport]) -> frozenset[str]:
+    """Functions whose ids vary, as a few further runs of the tree of `before` show."""
+    return frozenset[str]().union(*(varying(before, again()) for _ in range(_RUNS)))
 
 
 def steadied(report: TestReport, functions: Collection[str]) -> TestReport:

@@ -225,8 +225,9 @@ class Turn:
         journal, prover = self._p.journal, self._p.prover
         before, _ = prover.baseline(self._base)
         earlier = journal.tests(self._start, "turn")
-        judged = prover.judged(diff.after, self._base)
-        after = journal.tests(judged, "turn") if diff.files else None
+        after = None
+        if diff.files:
+            after = journal.tests(prover.judged(diff.after, self._base), "turn")
         turn = journal.state.turn
         facts = turn.facts if turn else ()
         assert self._input.output is not None  # noqa: S101  # set by _execute

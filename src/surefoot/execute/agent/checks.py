@@ -9,13 +9,12 @@ from typing import Final
 
 from surefoot.codec import encode
 from surefoot.events import ran
+from surefoot.kernel.evidence import idle
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
-from surefoot.kernel.steady import steadied, varying
+from surefoot.kernel.steady import steadied, unsteady
 from surefoot.values import Diff, ReportState, TestReport, TreeId
 
 _FEW: Final = 5
-_AGAIN: Final = 2
-"""Runs of the base that show whether ids vary."""
 _DETAIL: Final = 1_200
 
 
@@ -114,8 +113,7 @@ class Checks:
         if set(before.collected) <= set(report.collected):
             return frozenset()
         if self._varying is None:
-            again = (self._run(self._task.base_tree) for _ in range(_AGAIN))
-            self._varying = frozenset[str]().union(*(varying(before, one) for one in again))
+            self._varying = unsteady(before, lambda: self._run(self._task.base_tree))
         return self._varying
 
     def _guarded(self, diff: Diff) -> list[str]:
@@ -137,9 +135,8 @@ class Checks:
             needs = "no new test shows the change; write one in a new test file"
             return [needs] if unproved else []
         base = self._workspace.overlay(self._task.base_tree, tree, added)
-        failing = set(steadied(self._run(base), self._varying or ()).failing)
-        idle = [t for t in fresh if t not in failing and t.partition("::")[0] not in failing]
-        return [f"pass without the change, so they show nothing: {_names(idle)}"] if idle else []
+        shown = idle(fresh, steadied(self._run(base), self._varying or ()))
+        return [f"pass without the change, so they show nothing: {_names(shown)}"] if shown else []
 
 
 def _names(ids: Sequence[str]) -> str:
