@@ -1,0 +1,5 @@
+from django.urls import path
+
+from articles.urls import view
+
+urlpatterns = [path("unused/", view)]

@@ -1,0 +1,3 @@
+SECRET_KEY = "".join(["only", "a", "test"])
+ROOT_URLCONF = "urls"
+INSTALLED_APPS = []

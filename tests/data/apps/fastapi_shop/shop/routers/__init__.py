@@ -1,0 +1,3 @@
+from shop.routers.health import router as health
+
+__all__ = ["health"]
