@@ -1,0 +1,283 @@
+"""A plan run: the one pipeline, whose turns merge what the runs of its units have made."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from surefoot.app import Outcome, frozen_of, read_story_of, resume, start
+from surefoot.assembly import (
+    Desk,
+    Driver,
+    Frozen,
+    Request,
+    Session,
+    Surroundings,
+    Work,
+    drive,
+    policy_of,
+    thaw,
+)
+from surefoot.codec import canonical, digest_of, encode
+from surefoot.decisions.assigned import failing_of
+from surefoot.errors import PlanRefusedError
+from surefoot.events import ChildEnded, Decided, PlanAdopted
+from surefoot.execute.merge import MergeExecutor
+from surefoot.gitops import GitWorkspace, tree_files
+from surefoot.kernel.ports import Notebook, Routed, RouteRequest
+from surefoot.kernel.proof import Prover
+from surefoot.ledger import read_events
+from surefoot.plan import judge
+from surefoot.planrun.children import Children
+from surefoot.planrun.conductor import Conductor, Hands, Shares
+from surefoot.planrun.course import Course, changes, course_of, milestone_name, shares
+from surefoot.planrun.hooks import Hooks
+from surefoot.planrun.parts import Parts
+from surefoot.planrun.status import trace
+from surefoot.plans import Plan, PlannedUnit
+from surefoot.project import Project
+from surefoot.values import (
+    Audit,
+    Issue,
+    Message,
+    ModelAnswer,
+    ModelFailure,
+    ModelFault,
+    ModelRequest,
+    PlanIR,
+    PlanStep,
+    RunId,
+    StepIntent,
+    TestReport,
+    Unit,
+    UnitId,
+)
+
+_BUNDLE: Final = "plan/1"
+
+
+def run_plan(
+    project: Project,
+    request: Request,
+    around: Surroundings,
+    *,
+    run_id: RunId | None = None,
+    driver: Driver | None = None,
+) -> Outcome:
+    """Execute the plan of a request, to the run's first stop. Raises as `app.start` and `checked_plan`."""
+    request = replace(request, plan=checked_plan(project, request))
+    result = start(project, request, around, driver=driver or drive_plan, run_id=run_id)
+    _write_trace(project, RunId(result.summary["run_id"]))
+    return result
+
+
+def checked_plan(project: Project, request: Request) -> Plan:
+    """The plan of a request, judged on the tree that it would be run on; one without a name gets one.
+
+    Raises:
+        PlanRefusedError: It has not what a plan must have.
+    """
+    plan = request.plan
+    assert plan is not None  # noqa: S101  # what makes it a plan run
+    refusals = judge(plan, tree_files(project.repository, project.repository.tree))
+    if refusals:
+        raise PlanRefusedError(plan.plan_id, tuple(r.message for r in refusals))
+    course_of(plan, request.milestones)
+    return plan if plan.plan_id else replace(plan, plan_id=f"by-hand-{digest_of(plan)[:12]}")
+
+
+def go_on(
+    project: Project,
+    run_id: RunId,
+    around: Surroundings,
+    larger: Request | None = None,
+    *,
+    driver: Driver | None = None,
+) -> Outcome:
+    """Take up a run again, of a plan or not. Raises as `app.resume`."""
+    ledger = project.ledger_file(run_id)
+    begun = ledger.exists() and next(iter(read_events(ledger)), None) is not None
+    of_plan = begun and frozen_of(project, run_id).request.plan is not None
+    chosen = driver or (drive_plan if of_plan else drive)
+    result = resume(project, run_id, around, larger, driver=chosen)
+    if of_plan:
+        _write_trace(project, run_id)
+    return result
+
+
+def _write_trace(project: Project, run_id: RunId) -> None:
+    """The trace matrix as it came out, beside the report."""
+    plan = frozen_of(project, run_id).request.plan
+    if plan is not None:
+        told = trace(plan, read_story_of(project, run_id).state)
+        (project.runs / run_id / "TRACE.md").write_text(told)
+
+
+def drive_plan(
+    session: Session,
+    workspace: GitWorkspace,
+    hired: Callable[[Session, Plan, threading.Event], Hands] = Children,
+) -> None:
+    """Run until it stops; children that still run by then are interrupted, and taken up by the next process."""
+    opened: list[Conductor] = []
+
+    def work(session: Session, workspace: GitWorkspace, desk: Desk) -> Work:
+        made, conductor = _work(session, workspace, desk.prover, hired)
+        opened.append(conductor)
+        return made
+
+    try:
+        drive(session, workspace, work)
+    finally:
+        for conductor in opened:
+            conductor.close()
+
+
+def _work(
+    session: Session,
+    workspace: GitWorkspace,
+    prover: Prover,
+    hired: Callable[[Session, Plan, threading.Event], Hands],
+) -> tuple[Work, Conductor]:
+    journal, request = session.journal, session.frozen.request
+    assert request.plan is not None  # noqa: S101  # only plan runs are driven here
+    course = course_of(request.plan, request.milestones)
+    began = _began_with(session)
+    if journal.state.plan.adopted is None:
+        journal.record(
+            PlanAdopted(
+                plan_id=request.plan.plan_id,
+                plan=journal.put(encode(request.plan)),
+                milestones=tuple(
+                    milestone_name(request.plan, m.milestone_id)
+                    for m in request.plan.milestones
+                    if not request.milestones or m.milestone_id in request.milestones
+                ),
+                order=course.order,
+                jobs=request.jobs,
+            )
+        )
+    now = policy_of(session.project, session.frozen).resolve().ceilings
+    first = policy_of(session.project, began).resolve().ceilings
+    stop, hooks = threading.Event(), Hooks(session, workspace)
+    conductor = Conductor(
+        journal,
+        course,
+        hired(session, request.plan, stop),
+        Parts(session, workspace, prover, course),
+        hooks,
+        stop=stop,
+        shares=Shares(
+            reserved=dict(shares(course.units, first)), allowed=dict(shares(course.units, now))
+        ),
+        ceilings=now,
+        jobs=request.jobs,
+        seed=journal.state.opened.seed if journal.state.opened else 0,
+        nodes=course.nodes(first, hooks.names),
+    )
+
+    def work_of(unit_id: UnitId) -> ChildEnded:
+        ended = journal.state.plan.attempts(unit_id)[-1].ended
+        assert ended is not None  # noqa: S101  # its merge needs its end
+        return ended
+
+    made = Work(
+        planner=_Planner(course),
+        executors={"merge": MergeExecutor(work_of)},
+        router=_NoModel(),
+        between=conductor.between,
+        works_over=False,
+    )
+    return made, conductor
+
+
+def _began_with(session: Session) -> Frozen:
+    """The settings that the run was started with; its graph is made of them."""
+    opened = session.journal.state.opened
+    assert opened is not None  # noqa: S101  # opened before it was driven
+    return thaw(session.journal.get(opened.settings))
+
+
+class _Planner:
+    """The `Planner` port: the plan's units, each as the merge of its work, in the order of the merges."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+
+    def plan(
+        self,
+        issue: Issue,
+        baseline: TestReport,
+        audit: Audit,
+        files: Sequence[str],
+        notebook: Notebook,
+        *,
+        earlier: Sequence[Unit] = (),
+    ) -> tuple[Unit, ...] | str:
+        """The units, with those of their tests that fail on the base as targets."""
+        del audit, files, earlier
+        units = tuple(
+            self._unit(unit, issue, baseline) for unit in self._course.units if changes(unit)
+        )
+        notebook.record(
+            Decided(
+                decision="planning",
+                inputs=notebook.put(encode(self._course.plan)),
+                output=notebook.put(canonical({"order": list(self._course.order)})),
+                decided_by="rule",
+                policy_bundle=_BUNDLE,
+            )
+        )
+        return units or "the plan has no unit that changes anything"
+
+    def _unit(self, unit: PlannedUnit, issue: Issue, baseline: TestReport) -> Unit:
+        step = PlanStep(
+            step_id="merge",
+            description="take over what the unit's run has made",
+            intent=StepIntent.MODIFY,
+            acceptance=unit.acceptance or ("every proof holds on the merged tree",),
+            rollback="the tip before the merge",
+        )
+        return Unit(
+            unit_id=unit.unit_id,
+            unit_type=unit.unit_type,
+            strategy="merge",
+            issue=Issue(source=issue.source, text=unit.title),
+            plan=PlanIR(
+                analysis=unit.plan.analysis,
+                steps=(step,),
+                verification=unit.verification or ("the whole test suite",),
+                complexity=unit.plan.complexity,
+                confidence=unit.plan.confidence,
+                risk_factors=unit.plan.risk_factors,
+            ),
+            failing=failing_of(unit, baseline),
+        )
+
+
+class _NoModel:
+    """The `Router` of merges: no model has a say in them."""
+
+    def route(self, request: RouteRequest) -> Routed:
+        """Always the same."""
+        del request
+        return Routed(asker=_Nobody(), reason="no model is needed to merge")
+
+
+class _Nobody:
+    """The `Asker` that is never asked."""
+
+    model: Final = ""
+    context_tokens: Final = 0
+    parallel: Final = 1
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Nothing is read."""
+        del messages
+        return 0
+
+    def ask(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        """A failure, once a request."""
+        told = "a merge asks no model"
+        failure = ModelFailure(fault=ModelFault.NOT_FOUND, message=told, model=self.model)
+        return (failure,) * len(requests)

@@ -1,0 +1,202 @@
+"""Several workers on one plan and one repository: each takes a free milestone, does it, and puts it onto the branch.
+
+No process holds the graph of milestones: who does what stands in the repository's own ledger, written under a lock. A
+claim whose process is dead is taken over together with its run. Work comes together by `accept`, one worker at a time:
+what was done beside others is replayed on the moved branch and passes the gates again, and what does not fit is done again.
+"""
+
+import fcntl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from surefoot.app import Outcome, outcome, read_story_of
+from surefoot.assembly import Driver, Request, Surroundings
+from surefoot.errors import AcceptError
+from surefoot.events import MilestoneClaimed, MilestoneReleased
+from surefoot.gitops import is_alive, process_mark
+from surefoot.handover import accept
+from surefoot.ledger import read_events
+from surefoot.nodes import Node, NodeId, NodeKind
+from surefoot.planrun.course import milestone_name, touching
+from surefoot.planrun.run import checked_plan, go_on, run_plan
+from surefoot.plans import Plan
+from surefoot.project import Project
+from surefoot.upkeep import own_ledger
+from surefoot.values import RunId, RunStatus
+
+_ATTEMPTS: Final = 3
+"""Runs of one milestone by one worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A milestone that this worker does, and the run in which it does it."""
+
+    milestone_id: str
+    name: str
+    run: RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turnout:
+    """What a worker has done until nothing was free."""
+
+    accepted: tuple[str, ...]
+    """Milestones that it put onto the branch."""
+    left: tuple[str, ...]
+    """Milestones that are not done, each with the reason."""
+    last: Outcome | None
+    """Of its last run."""
+
+
+def milestone_nodes(plan: Plan) -> tuple[Node, ...]:
+    """A node for each milestone; one needs another when a unit of it needs, reads or writes what that one makes."""
+    of_slice = {s.slice_id: s.milestone_id for s in plan.slices}
+    units = {
+        m.milestone_id: [u for u in plan.units if of_slice[u.slice_id] == m.milestone_id]
+        for m in plan.milestones
+    }
+    nodes: list[Node] = []
+    for number, milestone in enumerate(plan.milestones):
+        own = units[milestone.milestone_id]
+        needs = tuple(
+            NodeId(milestone_name(plan, earlier.milestone_id))
+            for earlier in plan.milestones[:number]
+            if any(
+                a.unit_id in b.needs or touching(a, b)
+                for a in units[earlier.milestone_id]
+                for b in own
+            )
+        )
+        node_id = NodeId(milestone_name(plan, milestone.milestone_id))
+        nodes.append(Node(node_id=node_id, kind=NodeKind.TEAM_WORKER, needs=needs))
+    return tuple(nodes)
+
+
+def work(
+    reopen: Callable[[], Project],
+    request: Request,
+    around: Surroundings,
+    driver: Driver | None = None,
+) -> Turnout:
+    """Do one free milestone after the other, until none is free or one is not completed. Raises as `run_plan`."""
+    plan = checked_plan(reopen(), request)
+    accepted: list[str] = []
+    last: Outcome | None = None
+    while (claim := take(reopen(), plan, around)) is not None:
+        last = _milestone(reopen, replace(request, plan=plan), around, claim, driver)
+        if last.status is not RunStatus.COMPLETE:
+            break
+        accepted.append(claim.name)
+    return Turnout(accepted=tuple(accepted), left=_left(reopen(), plan), last=last)
+
+
+def take(project: Project, plan: Plan, around: Surroundings) -> Claim | None:
+    """Claim the first milestone that is free, or that a dead process left; None when there is none."""
+    project.prepare()
+    with _alone(project):
+        standing = _standing(project)
+        for milestone, node in zip(plan.milestones, milestone_nodes(plan), strict=True):
+            held = standing.get(node.node_id)
+            done = [isinstance(standing.get(n), MilestoneReleased) for n in node.needs]
+            if isinstance(held, MilestoneReleased) or not all(done):
+                continue
+            if held is not None and is_alive(held.worker):
+                continue
+            run = held.run if held else around.ids.run_id(around.clock.now())
+            with own_ledger(project, around.clock) as ledger:
+                ledger.append(
+                    MilestoneClaimed(
+                        milestone=node.node_id, node=node.kind, run=run, worker=process_mark()
+                    )
+                )
+            return Claim(milestone_id=milestone.milestone_id, name=node.node_id, run=run)
+    return None
+
+
+def _milestone(
+    reopen: Callable[[], Project],
+    request: Request,
+    around: Surroundings,
+    claim: Claim,
+    driver: Driver | None,
+) -> Outcome:
+    """Run a claimed milestone and put it onto the branch; what does not fit there is done again from the new tip."""
+    run = claim.run
+    for attempt in range(1, _ATTEMPTS + 1):
+        result = _run(reopen(), request, around, replace(claim, run=run), driver)
+        if result.status is not RunStatus.COMPLETE:
+            return result
+        try:
+            with _alone(project := reopen()):
+                _put(project, claim.name, run, around)
+        except AcceptError:
+            if attempt == _ATTEMPTS:
+                raise
+            run = RunId(f"{claim.run}-{attempt + 1}")
+        else:
+            return result
+    raise AssertionError  # the loop returns or raises
+
+
+def _run(
+    project: Project,
+    request: Request,
+    around: Surroundings,
+    claim: Claim,
+    driver: Driver | None,
+) -> Outcome:
+    ledger = project.ledger_file(claim.run)
+    if not ledger.exists() or next(iter(read_events(ledger)), None) is None:
+        mine = replace(request, milestones=(claim.milestone_id,))
+        return run_plan(project, mine, around, run_id=claim.run, driver=driver)
+    story = read_story_of(project, claim.run)
+    if story.state.status in (RunStatus.COMPLETE, RunStatus.BLOCKED, RunStatus.ERROR):
+        return outcome(project, claim.run)
+    return go_on(project, claim.run, around, driver=driver)
+
+
+def _put(project: Project, name: str, run: RunId, around: Surroundings) -> None:
+    if not read_story_of(project, run).ending:
+        accept(project, run, around)
+    with own_ledger(project, around.clock) as ledger:
+        ledger.append(MilestoneReleased(milestone=name, run=run, branch=project.repository.branch))
+
+
+def _left(project: Project, plan: Plan) -> tuple[str, ...]:
+    standing = _standing(project)
+    told = []
+    for node in milestone_nodes(plan):
+        held = standing.get(node.node_id)
+        if isinstance(held, MilestoneReleased):
+            continue
+        waits = [n for n in node.needs if not isinstance(standing.get(n), MilestoneReleased)]
+        if held is not None:
+            told.append(f"{node.node_id}: run {held.run}, {held.worker}")
+        else:
+            told.append(f"{node.node_id}: waits for {', '.join(waits)}" if waits else node.node_id)
+    return tuple(told)
+
+
+def _standing(project: Project) -> dict[str, MilestoneClaimed | MilestoneReleased]:
+    """The last word of the repository's ledger on each milestone."""
+    path = project.folder / "events.jsonl"
+    events = (r.event for r in read_events(path)) if path.exists() else ()
+    return {e.milestone: e for e in events if isinstance(e, MilestoneClaimed | MilestoneReleased)}
+
+
+@contextmanager
+def _alone(project: Project) -> Iterator[None]:
+    """One worker at a time."""
+    with (project.folder / "team.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def told(turnout: Turnout) -> Sequence[str]:
+    """For people."""
+    lines = [f"accepted {name}" for name in turnout.accepted]
+    lines += [f"left {name}" for name in turnout.left]
+    return lines or ["every milestone is done"]

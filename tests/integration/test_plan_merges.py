@@ -1,0 +1,194 @@
+"""What happens between the units of a plan: conflicts, red merges, blocked units, hooks, budgets, orders."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench.shelf import plan_of
+from tests.integration.plan_hands import Edits, git, good, hands_project, play, unit
+
+from surefoot.events import (
+    CommandRan,
+    MergeConflicted,
+    NodeStarted,
+    TurnClosed,
+    UnitBlocked,
+)
+from surefoot.kernel.state import fold
+from surefoot.ledger import read_events
+from surefoot.project import Project, open_project
+from surefoot.values import (
+    Complexity,
+    RunId,
+    RunStatus,
+    UnitId,
+    Usage,
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """Three files that are to be good."""
+    return hands_project(tmp_path)
+
+
+def test_a_conflict_is_done_again_from_the_merged_tip(project: Project) -> None:
+    """Two units add one file: the later one is done again on top of the first; nothing of either is lost."""
+    works = good("a", "b") | {
+        ("a", 1): {"a.txt": "good\n", "notes.md": "of a\n"},
+        ("b", 1): {"b.txt": "good\n", "notes.md": "of b\n"},
+        ("b", 2): {"b.txt": "good\n", "notes.md": "of a\nof b\n"},
+    }
+    played = play(project, plan_of(unit("a"), unit("b")), works, jobs=2, meet=2)
+    assert played.outcome.status is RunStatus.COMPLETE, played.outcome.report
+    [conflict] = played.seen(MergeConflicted)
+    assert (conflict.unit_id, conflict.paths) == ("b", ("notes.md",))
+    again = played.hands.orders[-1]
+    assert (again.node, again.attempt) == ("reprocess", 2)
+    assert "conflicts" in again.refuted[0]
+    assert git(project.root, "cat-file", "-t", str(conflict.commit)) == "commit"
+    assert git(project.root, "show", f"{again.base}:notes.md") == "of a"
+    assert played.show("notes.md") == "of a\nof b"
+
+
+def test_a_red_merged_tree_is_done_again_and_what_was_merged_stays(project: Project) -> None:
+    """Each unit is fine alone; together they break a test that passed, so the later one is done again."""
+    works: dict[tuple[str, int], Edits | RunStatus] = {
+        ("a", 1): {"a.txt": "good 1\n"},
+        ("b", 1): {"b.txt": "good 1\n"},
+        ("b", 2): {"b.txt": "good 2\n"},
+    }
+    played = play(project, plan_of(unit("a"), unit("b")), works, jobs=2, meet=2)
+    assert played.outcome.status is RunStatus.COMPLETE, played.outcome.report
+    ends = [(t.unit_id, t.ended_as) for t in played.seen(TurnClosed)]
+    assert ends == [("a", "commit"), ("b", "rollback"), ("b", "commit")]
+    assert "check::pair" in played.hands.orders[-1].refuted[0]
+    assert (played.show("a.txt"), played.show("b.txt")) == ("good 1", "good 2")
+
+
+def test_a_unit_that_is_never_mergeable_ends_blocked_and_spoils_no_other(project: Project) -> None:
+    """Attempts are bounded; the rest of the plan is merged, and the run says what is missing."""
+    works = good("a", "b", "c") | {
+        ("b", n): {"b.txt": "good\n", "a.txt": f"spoiled {n}\n"} for n in range(1, 9)
+    }
+    played = play(project, plan_of(unit("a"), unit("b"), unit("c")), works)
+    assert played.outcome.status is RunStatus.BLOCKED
+    attempts = [o.attempt for o in played.hands.orders if o.unit.unit_id == "b"]
+    assert attempts == list(range(1, len(attempts) + 1))
+    assert 1 < len(attempts) < 8
+    assert played.show("a.txt") == "good"
+
+
+def test_what_needs_a_blocked_unit_is_not_begun(project: Project) -> None:
+    """Its unit is blocked with the reason; units that do not need it are done."""
+    works = good("b", "c") | {("a", 1): RunStatus.BLOCKED}
+    plan = plan_of(unit("a"), unit("b", needs=("a",)), unit("c"))
+    played = play(project, plan, works, jobs=2)
+    assert played.outcome.status is RunStatus.BLOCKED
+    assert {u.unit_id: u.reason for u in played.seen(UnitBlocked)} == {
+        "a": "could not",
+        "b": "it needs merge:a:1, which was skipped because unit:a:1 failed",
+    }
+    assert {o.unit.unit_id for o in played.hands.orders} == {"a", "c"}
+    assert played.show("c.txt") == "good"
+    assert "2 of 3" not in played.outcome.summary["reason"]
+    assert "1 of 3 units done; a: could not" in played.outcome.summary["reason"]
+
+
+def test_dependants_start_from_the_merged_work_of_their_needs(project: Project) -> None:
+    """A unit's base is the tip after the last merge that it depends on, not a later one."""
+    plan = plan_of(unit("a"), unit("b"), unit("c", needs=("a",)))
+    played = play(project, plan, good("a", "b", "c"), jobs=3)
+    bases = {o.unit.unit_id: o.base for o in played.hands.orders}
+    assert git(project.root, "show", f"{bases[UnitId('c')]}:a.txt") == "good"
+    assert git(project.root, "show", f"{bases[UnitId('c')]}:b.txt") == "bad"
+
+
+def test_one_job_and_three_give_the_same_trees_and_one_job_the_same_order(project: Project) -> None:
+    """What a plan comes to does not depend on how many work on it; single mode repeats itself."""
+    plan = plan_of(unit("a"), unit("b"), unit("c", needs=("a",)))
+    runs = [play(project, plan, good("a", "b", "c"), jobs=jobs) for jobs in (1, 1, 3)]
+    trees = [[t.tree for t in run.seen(TurnClosed)] for run in runs]
+    assert trees[0] == trees[1] == trees[2]
+    bases = [{o.unit.unit_id: o.base_tree for o in run.hands.orders} for run in runs]
+    assert bases[0] == bases[1] == bases[2]
+    orders = [[n.node_id for n in run.seen(NodeStarted)] for run in runs]
+    assert orders[0] == orders[1]
+
+
+def test_a_paused_unit_pauses_the_plan_and_resume_goes_on_with_it(project: Project) -> None:
+    """What was merged stays; the unit that paused is asked for again, not the others."""
+    plan = plan_of(unit("a"), unit("b"))
+    first = play(project, plan, good("a") | {("b", 1): RunStatus.PAUSED})
+    assert first.outcome.status is RunStatus.PAUSED
+    run_id = RunId(first.outcome.summary["run_id"])
+    second = play(project, plan, good("a", "b"), again=run_id)
+    assert second.outcome.status is RunStatus.COMPLETE, second.outcome.report
+    assert [o.unit.unit_id for o in second.hands.orders] == ["b"]
+
+
+def test_units_share_the_ceiling_and_what_they_spend_is_the_plans(project: Project) -> None:
+    """Each unit's share is reserved while it runs, settled when it ends, and never more than the ceiling in all."""
+    plan = plan_of(
+        unit("a"), replace(unit("b"), plan=replace(unit("b").plan, complexity=Complexity.MEDIUM))
+    )
+    spent = Usage(prompt_tokens=70, completion_tokens=30)
+    played = play(project, plan, good("a", "b"), jobs=2, meet=2, usage=spent, tokens=3000)
+    assert {o.unit.unit_id: o.share.tokens for o in played.hands.orders} == {"a": 1000, "b": 2000}
+    assert played.outcome.summary["prompt_tokens"] == 140
+    assert played.outcome.summary["model_calls"] >= 2
+    state, most = None, 0
+    recorded = tuple(read_events(project.ledger_file(RunId(played.outcome.summary["run_id"]))))
+    for end in range(1, len(recorded) + 1):
+        state = fold(recorded[:end])
+        used = state.spend.usage.prompt_tokens + state.spend.usage.completion_tokens
+        most = max(most, used + state.spend.reserved_tokens)
+    assert most == 3000
+    assert state is not None
+    assert state.spend.reserved_tokens == 0
+
+
+HOOK = """import json, sys
+told = json.load(sys.stdin)
+if told["unit"] == "b":
+    print(json.dumps({"reason": "b is frozen this week"}))
+    sys.exit(3)
+print(json.dumps({"facts": [f"{told['hook']} saw {told['unit']} in {open('a.txt').read().strip()}"]}))
+"""
+
+
+def test_hooks_decide_and_tell_when_the_settings_are_trusted(project: Project) -> None:
+    """One that says no blocks its unit; what one says reaches the unit's own run; both are in the ledger."""
+    command = '["python3", "hook.py"]'
+    trusted = _with_hooks(project, f"pre_dispatch = [{command}]\npost_unit = [{command}]\n")
+    played = play(trusted, plan_of(unit("a"), unit("b")), good("a", "b"))
+    assert played.outcome.status is RunStatus.BLOCKED
+    assert {u.unit_id: u.reason for u in played.seen(UnitBlocked)} == {
+        "b": "pre_dispatch python3: b is frozen this week"
+    }
+    assert played.hands.orders[0].facts == ("pre_dispatch saw a in bad",)
+    ran = [c for c in played.seen(CommandRan) if c.argv == ("python3", "hook.py")]
+    assert {(c.tool, c.exit_code) for c in ran} == {
+        ("pre_dispatch", 0),
+        ("pre_dispatch", 3),
+        ("post_unit", 0),
+    }
+
+
+def test_hooks_of_untrusted_settings_have_no_effect(project: Project) -> None:
+    """A repository cannot bring its own."""
+    with (project.root / "surefoot.toml").open("a") as file:
+        file.write('\n[hooks]\npre_dispatch = [["python3", "hook.py"]]\n')
+    there = open_project(project.root, project.places)
+    assert "hooks.pre_dispatch" in there.untrusted
+    assert there.settings.hooks.pre_dispatch == ()
+
+
+def _with_hooks(project: Project, lines: str) -> Project:
+    (project.root / "hook.py").write_text(HOOK)
+    with (project.root / "surefoot.toml").open("a") as file:
+        file.write(f"\n[hooks]\n{lines}")
+    git(project.root, "add", ".")
+    git(project.root, "commit", "-qm", "hooks")
+    open_project(project.root, project.places).trust()
+    return open_project(project.root, project.places)

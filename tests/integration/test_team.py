@@ -1,0 +1,120 @@
+"""`surefoot run --team`: workers that share a plan and a repository."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from bench.shelf import plan_of
+from tests.integration.plan_hands import Edits, Hands, git, good, hands_project, unit
+
+from surefoot.assembly import Request, Session
+from surefoot.cli.common import surroundings
+from surefoot.cli.live import Nobody, Quiet
+from surefoot.events import MilestoneClaimed, MilestoneReleased
+from surefoot.gitops import process_mark
+from surefoot.ledger import read_events
+from surefoot.nodes import NodeKind
+from surefoot.planrun.run import drive_plan
+from surefoot.plans import Plan
+from surefoot.project import Project, open_project
+from surefoot.system import SystemClock
+from surefoot.team import Turnout, milestone_nodes, take, work
+from surefoot.upkeep import own_ledger
+from surefoot.values import RunId, RunStatus
+
+DEAD = "999999999:1"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """Three files that are to be good."""
+    return hands_project(tmp_path)
+
+
+def team_plan() -> Plan:
+    """Three milestones; the third needs the first."""
+    return plan_of(
+        unit("a", slice_id="S1"),
+        unit("b", slice_id="S2"),
+        unit("c", slice_id="S3", needs=("a",)),
+        milestones=("M1", "M2", "M3"),
+    )
+
+
+def join(project: Project, works: dict[tuple[str, int], Edits | RunStatus]) -> Turnout:
+    """A worker of the team, with hands."""
+
+    def hire(session: Session, *_: object) -> Hands:
+        return Hands(session=session, works=works)
+
+    model = f"scripted:{project.root.parent / 'model.json'}"
+    plan = team_plan()
+    request = Request(issue=plan.issue, model=model, plan=plan, seed=3)
+    return work(
+        lambda: open_project(project.root, project.places),
+        request,
+        surroundings(Nobody(), Quiet()),
+        driver=partial(drive_plan, hired=hire),
+    )
+
+
+def claimed(project: Project, milestone: str, worker: str) -> None:
+    """Somebody else has taken a milestone."""
+    project.prepare()
+    with own_ledger(project, SystemClock()) as ledger:
+        ledger.append(
+            MilestoneClaimed(
+                milestone=milestone,
+                node=NodeKind.TEAM_WORKER,
+                run=RunId("20260101-000000-0001"),
+                worker=worker,
+            )
+        )
+
+
+def test_a_worker_takes_what_is_free_and_leaves_what_others_do(project: Project) -> None:
+    """The first milestone is another living worker's, and the third needs it: the second is done and accepted."""
+    claimed(project, "shelf-plan/M1", process_mark())
+    turnout = join(project, good("a", "b", "c"))
+    assert turnout.accepted == ("shelf-plan/M2",)
+    assert [line.partition(":")[0] for line in turnout.left] == ["shelf-plan/M1", "shelf-plan/M3"]
+    assert git(project.root, "log", "--format=%s").splitlines()[0] == "Milestone M2"
+    assert (project.root / "b.txt").read_text() == "good\n"
+
+
+def test_a_dead_workers_claim_is_taken_over_and_all_is_done(project: Project) -> None:
+    """Its run's id stays; the milestones land on the branch one after the other, each under its unique id."""
+    claimed(project, "shelf-plan/M1", DEAD)
+    turnout = join(project, good("a", "b", "c"))
+    assert turnout.accepted == ("shelf-plan/M1", "shelf-plan/M2", "shelf-plan/M3")
+    assert turnout.left == ()
+    events = [r.event for r in read_events(project.folder / "events.jsonl")]
+    released = [e for e in events if isinstance(e, MilestoneReleased)]
+    assert released[0].run == "20260101-000000-0001"
+    assert git(project.root, "log", "--format=%s").splitlines()[:3] == [
+        "Milestone M3",
+        "Milestone M2",
+        "Milestone M1",
+    ]
+
+
+def test_milestones_need_those_whose_work_they_touch(project: Project) -> None:
+    """The graph of a team: one team-worker node a milestone."""
+    nodes = milestone_nodes(team_plan())
+    assert [(n.node_id, n.needs) for n in nodes] == [
+        ("shelf-plan/M1", ()),
+        ("shelf-plan/M2", ()),
+        ("shelf-plan/M3", ("shelf-plan/M1",)),
+    ]
+    assert {n.kind for n in nodes} == {NodeKind.TEAM_WORKER}
+
+
+def test_two_workers_never_hold_one_milestone(project: Project) -> None:
+    """A claim is made under a lock, and a living worker's claim stands."""
+    around = surroundings(Nobody(), Quiet())
+    first = take(project, team_plan(), around)
+    second = take(project, team_plan(), around)
+    assert first is not None
+    assert second is not None
+    assert (first.milestone_id, second.milestone_id) == ("M1", "M2")
+    assert take(project, team_plan(), around) is None
