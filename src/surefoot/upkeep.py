@@ -1,0 +1,118 @@
+"""What is kept beside the runs of a repository: its own ledger, and the life cycles of what runs made."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from surefoot.events import Event, Recorded
+from surefoot.kernel.ports import Clock
+from surefoot.kernel.selection import ReleaseLimits, Rollout
+from surefoot.ledger import FileLedger
+from surefoot.ledger.blobs import BlobStore
+from surefoot.ledger.projection import Projection
+from surefoot.project import Project
+from surefoot.registry import Follower, Registry, Requirement, readiness
+from surefoot.settings import ToolSettings
+from surefoot.values import EventId, RunId
+
+OWN_TRACE: Final = RunId("repo")
+TOOL: Final = "tool"
+"""Kind of the interfaces of forged tools."""
+
+
+@contextmanager
+def own_ledger(project: Project, clock: Clock) -> Iterator[FileLedger]:
+    """The repository's ledger of acts outside a run."""
+    ledger = FileLedger.open(
+        project.folder / "events.jsonl",
+        blobs=project.blobs,
+        trace_id=OWN_TRACE,
+        clock=clock,
+        redact=str,
+    )
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+@contextmanager
+def open_registry(project: Project) -> Iterator[Registry]:
+    """The life cycles, with everything that the ledgers hold; a repository without any gets no file."""
+    path = project.folder / "toolbox" / "lifecycle.db"
+    registry = Registry(path, BlobStore(project.blobs).get)
+    try:
+        if path.parent.is_dir():
+            _catch_up(project, registry)
+        yield registry
+    finally:
+        registry.close()
+
+
+def _catch_up(project: Project, registry: Registry) -> None:
+    """Fold what other processes left unfolded, in the order in which it happened."""
+    found: list[Recorded] = []
+    with Projection(project.folder / "ledger.db") as projection:
+        projection.refresh(project.runs, (project.folder / "events.jsonl",))
+        for trace in (*project.run_ids(), OWN_TRACE):
+            after = EventId(f"{trace}:{registry.seen(trace)}")
+            found += projection.query(trace=trace, after=after)
+    found.sort(key=lambda r: (r.time, r.trace_id, _number(r)))
+    registry.fold(found)
+    for one in found:
+        registry.read_to(one.trace_id, _number(one))
+
+
+def _number(recorded: Recorded) -> int:
+    return int(recorded.event_id.rpartition(":")[2])
+
+
+def limits_of(settings: ToolSettings) -> ReleaseLimits:
+    """The release gate's limits, as the settings have them."""
+    return ReleaseLimits(**settings.release.model_dump())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifecycle:
+    """The life cycles as a run meets them."""
+
+    registry: Registry
+    rollout: Rollout
+    """What is in force; enforcement that was refused is not."""
+    refused: tuple[Requirement, ...]
+    """What enforcement was asked for and waits for."""
+    follow: Callable[[Recorded], tuple[Event, ...]]
+    """What has to be recorded because of an event of the run."""
+
+
+@contextmanager
+def open_lifecycle(
+    project: Project, settings: ToolSettings, ledger: FileLedger
+) -> Iterator[Lifecycle]:
+    """For a run, whose ledger may hold something already."""
+    with open_registry(project) as registry:
+        registry.fold(ledger.events())
+        rollout, refused = rollout_of(settings, registry)
+        yield Lifecycle(
+            registry=registry,
+            rollout=rollout,
+            refused=refused,
+            follow=Follower(registry, rollout).follow,
+        )
+
+
+def rollout_of(
+    settings: ToolSettings, registry: Registry
+) -> tuple[Rollout, tuple[Requirement, ...]]:
+    """What is in force, and what enforcement was refused for; refused, the policy decides without effect as before."""
+    refused: tuple[Requirement, ...] = ()
+    if settings.enforcement:
+        refused = readiness(registry, TOOL, limits_of(settings)).refused
+    rollout = Rollout(
+        capture=settings.capture,
+        shadow=settings.shadow,
+        enforcement=settings.enforcement and not refused,
+        kill_switch=settings.kill_switch,
+    )
+    return rollout, refused
