@@ -1,0 +1,114 @@
+"""`verify` and `export`: what a run can be held against, here or by somebody else."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.cli.common import (
+    NO,
+    JsonOption,
+    RepoOption,
+    RunArgument,
+    command,
+    open_here,
+    places,
+    print_json,
+    surroundings,
+)
+from surefoot.errors import UsageError
+
+
+@command
+def verify(
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", help="Verify this exported file; needs no repository."),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            "--head", help="Hash of a line that was kept elsewhere; the ledger must have it."
+        ),
+    ] = None,
+    rerun_tests: Annotated[
+        bool, typer.Option("--rerun-tests", help="Run the deciding test suites again, too.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Hold a run against itself: hashes, commits, gates, proofs, spending, documents; name the first difference."""
+    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.verify import open_bundle, open_run, verify_run
+
+    if bundle is not None and run is not None:
+        raise UsageError("a bundle holds one run; leave the run's id out")
+    opened = open_bundle(bundle, places()) if bundle else open_run(open_here(repo), run)
+    with opened as (project, run_id):
+        around = surroundings(Nobody(), Quiet()) if rerun_tests else None
+        verdict = verify_run(project, run_id, head=head, around=around)
+    if json:
+        print_json(
+            {
+                "run_id": run_id,
+                "ok": verdict.fault is None,
+                "fault": verdict.fault,
+                "events": verdict.events,
+                "commits": verdict.commits,
+                "blobs": verdict.blobs,
+                "reran": verdict.reran,
+                "head": verdict.head,
+                "notes": verdict.notes,
+            }
+        )
+    elif verdict.fault is None:
+        again = (
+            f", and {verdict.reran} tests ran again with the same outcome" if rerun_tests else ""
+        )
+        typer.echo(
+            f"{run_id}: {verdict.events} events, {verdict.commits} commits and {verdict.blobs} blobs "
+            f"are as recorded{again}"
+        )
+        for note in verdict.notes:
+            typer.echo(f"not looked at: {note}")
+        typer.echo(f"head {verdict.head}")
+    else:
+        typer.echo(f"{run_id}: {verdict.fault}", err=True)
+    if verdict.fault is not None:
+        raise typer.Exit(NO)
+
+
+@command
+def export(
+    run: RunArgument = None,
+    repo: RepoOption = Path(),
+    labelled: Annotated[
+        Path | None,
+        typer.Option("--labelled", help="Write the labelled calls here, a JSON line each."),
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", help="Write all that `verify --bundle` needs into this one file."),
+    ] = None,
+) -> None:
+    """Write a run out: its tool calls as rows to learn from, or all of it in one file that can be verified anywhere."""
+    if labelled is None and bundle is None:
+        raise UsageError("say what to write: --bundle FILE, or --labelled FILE")
+    from surefoot.ledger import read_events
+    from surefoot.ledger.blobs import BlobStore
+    from surefoot.verify import open_run, write_bundle
+
+    with open_run(open_here(repo), run) as (project, run_id):
+        if labelled is not None:
+            from surefoot.codec import canonical
+            from surefoot.records import labelled as rows_of
+
+            events = tuple(read_events(project.ledger_file(run_id)))
+            rows = [canonical(row) + b"\n" for row in rows_of(events, BlobStore(project.blobs).get)]
+            labelled.write_bytes(b"".join(rows))
+            typer.echo(f"{len(rows)} labelled calls in {labelled}")
+        if bundle is not None:
+            written = write_bundle(project, run_id, bundle)
+            typer.echo(f"{bundle}: {written.blobs} blobs, {written.size_bytes} bytes")
+            typer.echo(f"head {written.head}")

@@ -1,0 +1,137 @@
+"""Old runs as bundles: a whole closed run moves into one file, never a line of it (SPEC C7)."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from surefoot.app import read_story_of
+from surefoot.codec import digest
+from surefoot.errors import GitError, LedgerError, RepositoryError, SurefootError, UsageError
+from surefoot.events import RunArchived
+from surefoot.gitops import remove_run
+from surefoot.ledger import FileLedger, read_events
+from surefoot.ledger.blobs import BlobStore
+from surefoot.project import Project, plan_run_of
+from surefoot.report import Story
+from surefoot.values import Digest, RunId, RunStatus
+from surefoot.verify.blobs import digests_of
+from surefoot.verify.bundle import open_bundle, write_bundle
+from surefoot.verify.run import verify_run
+
+_SUFFIX: Final = ".zip"
+_UNUSED: Final = timedelta(hours=1)
+_CLOSED: Final = frozenset({RunStatus.REPORTED, RunStatus.BLOCKED, RunStatus.ERROR})
+
+
+def is_closed(story: Story) -> bool:
+    """Whether nothing can follow any more: it was decided, or it ended without work to decide on."""
+    return bool(story.ending) or story.state.status in _CLOSED
+
+
+def archive_folder(project: Project) -> Path:
+    """Where archived runs are."""
+    return project.folder / "archive"
+
+
+@contextmanager
+def open_run(project: Project, given: str | None) -> Iterator[tuple[Project, RunId]]:
+    """A run by its id or a unique part of it, out of its archive where it was archived.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    with ExitStack() as stack:
+        try:
+            opened = project, project.find_record(given)
+        except UsageError:
+            found = _archived(project, given)
+            if found is None:
+                raise
+            opened = stack.enter_context(open_bundle(found, project.places))
+        yield opened
+
+
+def _archived(project: Project, given: str | None) -> Path | None:
+    ids = {p.stem: p for p in archive_folder(project).glob(f"*{_SUFFIX}")}
+    if given is None:
+        return None
+    found = [i for i in ids if i == given] or [
+        i for i in ids if i.startswith(given) or i.endswith(given)
+    ]
+    return ids[found[0]] if len(found) == 1 else None
+
+
+def archive_runs(
+    project: Project, own: FileLedger, *, now: datetime, keep: timedelta
+) -> Iterator[str]:
+    """Archive every closed run, but those of plans, whose last event is older than `keep`, each recorded in `own`; says what was done."""
+    for run_id in project.run_ids():
+        story = read_story_of(project, run_id)
+        last = story.state.last_time
+        if _is_of_plan(run_id, story):
+            continue
+        if last is not None and last <= now - keep and is_closed(story):
+            yield _archive(project, own, run_id, now)
+
+
+def _is_of_plan(run_id: RunId, story: Story) -> bool:
+    """A plan's run and those of its units rest on each other: one file holds one run, so they stay where they are."""
+    return plan_run_of(run_id) != run_id or bool(story.state.plan.children)
+
+
+def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) -> str:
+    folder = archive_folder(project)
+    folder.mkdir(parents=True, exist_ok=True)
+    path, fresh = folder / f"{run_id}{_SUFFIX}", folder / f"{run_id}.fresh"
+    events = tuple(read_events(project.ledger_file(run_id)))
+    head = events[-1].hash
+    # One that is there already and whole was made by a `gc` that was killed after it had begun to remove the run.
+    if _fault_in(project, path, head) is not None:
+        try:
+            write_bundle(project, run_id, fresh)
+            fault = _fault_in(project, fresh, head)
+        except (LedgerError, GitError) as error:
+            fault = str(error)
+        if fault is not None:
+            fresh.unlink(missing_ok=True)
+            return f"kept run {run_id}, which does not verify: {fault}"
+        fresh.replace(path)
+    try:
+        remove_run(project.repository, run_id, project.home)
+    except (UsageError, RepositoryError) as error:
+        return f"kept run {run_id}: {error}"
+    # Recorded before anything of the folder goes: a kill in between leaves the run twice, never not at all.
+    own.append(
+        RunArchived(run_id=run_id, file=path.name, sha256=digest(path.read_bytes()), head=head)
+    )
+    shutil.rmtree(project.runs / run_id)
+    _drop_blobs(project, {d for _, _, d in digests_of(events)}, now - _UNUSED)
+    return f"archived run {run_id} in {path}"
+
+
+def _fault_in(project: Project, path: Path, head: str) -> str | None:
+    """Why a bundle cannot stand for a run whose ledger ends with `head`; None when it can."""
+    if not path.exists():
+        return f"there is no {path}"
+    try:
+        with open_bundle(path, project.places) as (unpacked, run_id):
+            verdict = verify_run(unpacked, run_id)
+    except SurefootError as error:
+        return str(error)
+    if verdict.fault is None and verdict.head != head:
+        return f"{path} ends at another line than the ledger"
+    return verdict.fault
+
+
+def _drop_blobs(project: Project, candidates: set[Digest], before: datetime) -> None:
+    """Remove those blobs that no other ledger names, and that no run that goes on may have stored anew."""
+    ledgers = [project.ledger_file(run_id) for run_id in project.run_ids()]
+    for path in (*ledgers, project.folder / "events.jsonl"):
+        if path.exists():
+            candidates -= {d for _, _, d in digests_of(tuple(read_events(path)))}
+    store = BlobStore(project.blobs)
+    for found in candidates:
+        store.drop(found, before=before)

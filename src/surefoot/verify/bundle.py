@@ -1,0 +1,244 @@
+"""A run in one file, so that somebody without the repository can verify it; an archived run is such a file, too.
+
+A zip archive: `manifest.json` (version, run, refs, and the SHA-256 of everything else), `events.jsonl`, `objects.pack`
+(a git pack of the run's commits and their trees, without the history before them), `blobs/<digest>` and
+`documents/<name>`. It is read strictly: a name or a hash that the manifest does not have is refused.
+"""
+
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from surefoot.codec import decode, digest, encode
+from surefoot.errors import EnvironmentBrokenError, GitError, LedgerError, UsageError
+from surefoot.events import ChildStarted, Event, GitStage, Recorded, RunOpened, TestsRan
+from surefoot.gitops import make_repository, objects_of, pack_of, refs_of_run, tree_exists
+from surefoot.ledger import read_events, verify_chain
+from surefoot.ledger.blobs import BlobStore
+from surefoot.project import Places, Project, open_project
+from surefoot.values import CommitId, Digest, RunId, TreeId
+from surefoot.verify.blobs import digests_of
+from surefoot.verify.commits import Stands, stands_of
+from surefoot.verify.rerun import DECIDING
+
+VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+_EVENTS, _PACK = "events.jsonl", "objects.pack"
+_MOST_BYTES: Final = 4 * 1024**3
+"""Of all that a bundle holds; more is refused before it is unpacked."""
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a bundle says that it holds."""
+
+    version: int
+    run_id: RunId
+    head: str
+    """Hash of the ledger's last line."""
+    branch: str
+    """That the user was on."""
+    ends: tuple[CommitId, ...]
+    """Commits whose parents are left out."""
+    refs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Digest] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A bundle that was written."""
+
+    head: str
+    blobs: int
+    size_bytes: int
+
+
+def write_bundle(project: Project, run_id: RunId, path: Path) -> Written:
+    """Put a run into one file, whole or not at all.
+
+    Raises:
+        LedgerError: Its ledger or a blob is damaged.
+        GitError: A commit of it is missing.
+        UsageError: It never began.
+    """
+    broken = verify_chain(project.ledger_file(run_id))
+    if broken is not None:
+        raise LedgerError(f"run {run_id} cannot be exported, {broken}; {broken.mend}")
+    events = tuple(read_events(project.ledger_file(run_id)))
+    stands = stands_of(events)
+    if stands is None:
+        raise UsageError(f"run {run_id} was killed before it began; there is nothing to export")
+    if any(isinstance(e.event, ChildStarted) for e in events):
+        raise UsageError(
+            f"run {run_id} rests on the runs of its plan's units, and a bundle holds one run; "
+            f"export those (`surefoot status {run_id}` names them)"
+        )
+    files = _files(project, run_id, events)
+    refs = refs_of_run(project.repository, run_id)
+    files[_PACK] = pack_of(project.repository, _objects(project, events, stands, refs))
+    opened = events[0].event
+    assert isinstance(opened, RunOpened)  # noqa: S101  # else there were no stands
+    ends = (stands.base, *(c for c in stands.commits[1:] if c == _accepted(stands)))
+    manifest = Manifest(
+        version=VERSION,
+        run_id=run_id,
+        head=events[-1].hash,
+        branch=opened.branch,
+        ends=ends,
+        refs=refs,
+        files={name: digest(data) for name, data in sorted(files.items())},
+    )
+    _write(path, {MANIFEST: encode(manifest), **dict(sorted(files.items()))})
+    return Written(
+        head=manifest.head,
+        blobs=sum(name.startswith("blobs/") for name in files),
+        size_bytes=path.stat().st_size,
+    )
+
+
+def _accepted(stands: Stands) -> CommitId | None:
+    return stands.commits[-1] if stands.accepted is not None else None
+
+
+def _files(project: Project, run_id: RunId, events: tuple[Recorded, ...]) -> dict[str, bytes]:
+    folder = project.runs / run_id
+    store = BlobStore(project.blobs)
+    files = {_EVENTS: (folder / _EVENTS).read_bytes()}
+    files |= {f"blobs/{d}": store.get(d) for _, _, d in digests_of(events)}
+    documents = (p for p in sorted(folder.iterdir()) if p.is_file() and p.name != _EVENTS)
+    return files | {f"documents/{p.name}": p.read_bytes() for p in documents}
+
+
+def _objects(
+    project: Project, events: tuple[Recorded, ...], stands: Stands, refs: Mapping[str, str]
+) -> tuple[str, ...]:
+    """What the pack has to hold: the commits, what the refs name, and what turns had made where git still has it."""
+    if stands.rejected:
+        base = objects_of(project.repository, (stands.base,))
+        return tuple(dict.fromkeys([*base, *refs.values()]))
+    staged = dict.fromkeys(t for r in events if (t := _made(r.event)) is not None)
+    trees = [t for t in staged if tree_exists(project.repository, t)]
+    found = objects_of(project.repository, stands.commits, trees)
+    return tuple(dict.fromkeys([*found, *refs.values()]))
+
+
+def _made(event: Event) -> TreeId | None:
+    """A tree that a turn had made, or that decided."""
+    if isinstance(event, GitStage) and event.stage == "stage":
+        return event.tree
+    return event.tree if isinstance(event, TestsRan) and event.purpose in DECIDING else None
+
+
+def _write(path: Path, files: Mapping[str, bytes]) -> None:
+    unfinished = path.with_name(f"{path.name}.new")
+    try:
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                info = zipfile.ZipInfo(name, _EPOCH)
+                info.compress_type = zipfile.ZIP_DEFLATED
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, data)
+        unfinished.replace(path)
+    except OSError as error:
+        raise EnvironmentBrokenError(
+            f"{path} cannot be written: {error.strerror}; free space or name another place"
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_bundle(path: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
+    """The run of a bundle, unpacked into a repository of its own that is gone afterwards.
+
+    Raises:
+        UsageError: It is not a bundle.
+        LedgerError: Its content is not what its manifest says.
+    """
+    manifest, files = read_bundle(path)
+    place = places.state / "scratch"
+    place.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=place, prefix="bundle-")))
+        yield _unpacked(root / "checkout", manifest, files, places), manifest.run_id
+
+
+def read_bundle(path: Path) -> tuple[Manifest, Mapping[str, bytes]]:
+    """The manifest and the content of a bundle, each file with the hash that the manifest gives it. Raises as `open_bundle`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            if sum(info.file_size for info in infos) > _MOST_BYTES:
+                raise UsageError(f"{path} holds more than {_MOST_BYTES} bytes; that is no run")
+            files = {info.filename: archive.read(info) for info in infos}
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; name a bundle") from error
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError) as error:
+        raise LedgerError(f"{path} is damaged or no bundle: {error}") from error
+    about = files.pop(MANIFEST, None)
+    if about is None or len(infos) != len(files) + 1:
+        raise LedgerError(f"{path} has no manifest, or a name twice; it is damaged or no bundle")
+    manifest = _manifest(path, about)
+    if manifest.files.keys() != files.keys():
+        odd = min(manifest.files.keys() ^ files.keys())
+        raise LedgerError(f"{path}: {odd} is not both in the manifest and in the bundle")
+    for name, data in files.items():
+        if digest(data) != manifest.files[name]:
+            raise LedgerError(f"{path}: {name} does not have the hash that the manifest gives it")
+    return manifest, files
+
+
+def _manifest(path: Path, data: bytes) -> Manifest:
+    try:
+        manifest = decode(Manifest, data)
+    except ValueError as error:
+        first = str(error).partition("\n")[0]
+        raise LedgerError(f"{path}: its manifest cannot be read: {first}") from error
+    if manifest.version != VERSION:
+        raise UsageError(
+            f"{path} is a bundle of version {manifest.version}, known here is {VERSION}; update Surefoot"
+        )
+    return manifest
+
+
+def _unpacked(
+    root: Path, manifest: Manifest, files: Mapping[str, bytes], places: Places
+) -> Project:
+    ours = {name: oid for name, oid in manifest.refs.items() if _is_of(manifest.run_id, name)}
+    foreign = ours.keys() != manifest.refs.keys() or not manifest.branch.startswith("refs/heads/")
+    if foreign or not manifest.ends:
+        raise LedgerError("the bundle names refs that are not its run's, or no base")
+    base = manifest.ends[0]
+    try:
+        make_repository(
+            root,
+            files.get(_PACK, b""),
+            {**ours, manifest.branch: base},
+            head=manifest.branch,
+            ends=manifest.ends,
+        )
+    except GitError as error:
+        raise LedgerError(
+            f"the bundle's git objects are damaged: {error.stderr.strip()}"
+        ) from error
+    project = open_project(root, places)
+    project.prepare()
+    folder, store = project.runs / manifest.run_id, BlobStore(project.blobs)
+    folder.mkdir(parents=True)
+    for name, data in files.items():
+        path = PurePosixPath(name)
+        if path.parent.name == "blobs":
+            store.put(data)
+        elif path.parent.name == "documents" or name == _EVENTS:
+            (folder / path.name).write_bytes(data)
+    return project
+
+
+def _is_of(run_id: RunId, ref: str) -> bool:
+    return ref == f"refs/heads/surefoot/{run_id}" or ref.startswith(f"refs/surefoot/{run_id}/")

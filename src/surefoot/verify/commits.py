@@ -1,0 +1,206 @@
+"""The run in git: every commit that the ledger names, the refs that keep them, and the bytes behind every id."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surefoot.decisions.redacted import MARK
+from surefoot.errors import GitError
+from surefoot.events import (
+    CheckpointWritten,
+    GitStage,
+    Recorded,
+    RunAccepted,
+    RunOpened,
+    RunRejected,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.gitops import (
+    Repository,
+    RunRefs,
+    changed_object,
+    objects_of,
+    read_commit,
+    run_refs,
+    with_trailers,
+)
+from surefoot.kernel.state import RunState, apply, fold
+from surefoot.kernel.turn import LEDGER_TRAILER, TURN_TRAILER, commit_message
+from surefoot.values import Checkpoint, CommitId, RunId, TreeId, TurnAction, TurnId, Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A turn that ended as a commit, with what its commit has to say."""
+
+    recorded: Recorded
+    """Its `turn.closed`."""
+    turn_id: TurnId
+    commit: CommitId
+    tree: TreeId
+    parent: CommitId
+    head: str
+    """Hash of the ledger's line before the commit was made."""
+    message: str | None
+    """None where secrets were taken out of the record, so that it is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stands:
+    """What a run stands on in git."""
+
+    base: CommitId
+    base_tree: TreeId
+    turns: tuple[Kept, ...]
+    accepted: Recorded | None
+    rejected: bool
+    at_rest: bool
+    """The run has stopped, so that its refs are those of its last turn."""
+    interrupted: bool
+    """It stopped within a turn, which may have been committed already; `resume` takes that back."""
+
+    @property
+    def commits(self) -> tuple[CommitId, ...]:
+        """Every commit that has to be there, the base first."""
+        own = [self.base, *(turn.commit for turn in self.turns)]
+        if self.accepted is not None and isinstance(self.accepted.event, RunAccepted):
+            own.append(self.accepted.event.commit)
+        return tuple(own)
+
+
+def stands_of(events: Sequence[Recorded]) -> Stands | None:
+    """What the events say that git has to hold; None when the run never began."""
+    opened = events[0].event if events else None
+    if not isinstance(opened, RunOpened):
+        return None
+    accepted = next((r for r in events if isinstance(r.event, RunAccepted)), None)
+    state = fold(events)
+    return Stands(
+        base=opened.base,
+        base_tree=opened.base_tree,
+        turns=tuple(_kept(events)),
+        accepted=accepted,
+        rejected=any(isinstance(r.event, RunRejected) for r in events),
+        at_rest=state.status is not None,
+        interrupted=state.turn is not None,
+    )
+
+
+def _kept(events: Sequence[Recorded]) -> Iterator[Kept]:
+    state, head = RunState(), ""
+    checkpoint: Checkpoint | None = None
+    unit: Unit | None = None
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, TurnStarted):
+            found = state.units.get(event.unit_id)
+            unit, checkpoint, head = (found.unit if found else None), None, ""
+        elif isinstance(event, CheckpointWritten):
+            checkpoint = event.checkpoint
+        elif isinstance(event, GitStage) and event.stage == "checkpoint" and event.ok:
+            head = recorded.previous_hash
+        elif isinstance(event, TurnClosed) and event.commit is not None and state.opened:
+            yield Kept(
+                recorded=recorded,
+                turn_id=TurnId(recorded.turn_id or ""),
+                commit=event.commit,
+                tree=event.tree,
+                parent=state.head_commit or state.opened.base,
+                head=head,
+                message=_message(unit, checkpoint),
+            )
+        state = apply(state, recorded)
+
+
+def _message(unit: Unit | None, checkpoint: Checkpoint | None) -> str | None:
+    if unit is None or checkpoint is None:
+        return None
+    told = commit_message(unit, checkpoint)
+    return None if MARK.search(told) else told
+
+
+def git_fault(
+    repository: Repository, run_id: RunId, stands: Stands, action: TurnAction
+) -> str | None:
+    """The first thing in git that is not as the ledger says, in words. `action` is what kept its turns."""
+    base = read_commit(repository, stands.base)
+    if base is None or base.tree != stands.base_tree:
+        told = "is not there" if base is None else f"has tree {base.tree}"
+        return f"run.opened: base {stands.base} {told}, recorded is tree {stands.base_tree}"
+    for turn in stands.turns:
+        fault = "" if action == "status-only" else _commit_fault(repository, turn)
+        if action == "status-only" and str(turn.commit) != str(turn.tree):
+            fault = f"what keeps the turn was {turn.commit}, is its tree {turn.tree}"
+        if fault:
+            number = turn.recorded.event_id.rpartition(":")[2]
+            return f"line {number} (turn.closed): commit {turn.commit}: {fault}"
+    fault = _accepted_fault(repository, stands) or _refs_fault(repository, run_id, stands, action)
+    if fault:
+        return fault
+    try:
+        return changed_object(repository, objects_of(repository, stands.commits))
+    except GitError as error:
+        return f"git cannot list what the run's commits hold: {error.stderr.strip()}"
+
+
+def _commit_fault(repository: Repository, turn: Kept) -> str:
+    found = read_commit(repository, turn.commit)
+    if found is None:
+        return "it is not there"
+    if found.tree != turn.tree:
+        return f"its tree was {turn.tree}, is {found.tree}"
+    if found.parents != (turn.parent,):
+        return f"its parents were {turn.parent}, are {', '.join(found.parents) or 'none'}"
+    trailers = {TURN_TRAILER: turn.turn_id, LEDGER_TRAILER: turn.head}
+    for key, wanted in trailers.items():
+        if found.trailer(key) != wanted:
+            return f"its trailer {key} is {found.trailer(key)!r}, by the ledger {wanted!r}"
+    if turn.message is not None and found.message != with_trailers(turn.message, trailers):
+        return "its message is not the one of the turn"
+    return ""
+
+
+def _accepted_fault(repository: Repository, stands: Stands) -> str:
+    if stands.accepted is None or not isinstance(stands.accepted.event, RunAccepted):
+        return ""
+    event, number = stands.accepted.event, stands.accepted.event_id.rpartition(":")[2]
+    found = read_commit(repository, event.commit)
+    place = f"line {number} (run.accepted): commit {event.commit}"
+    if found is None:
+        return f"{place} is not there"
+    if found.parents != (event.onto,):
+        return f"{place}: its parents are {', '.join(found.parents)}, recorded is {event.onto}"
+    return ""
+
+
+def _refs_fault(repository: Repository, run_id: RunId, stands: Stands, action: TurnAction) -> str:
+    if not stands.at_rest:
+        return ""
+    refs = run_refs(repository, run_id)
+    if refs is None:
+        return "the refs of the run are missing"
+    if refs.base != stands.base:
+        return f"refs/surefoot/{run_id}/base is {refs.base}, by the ledger {stands.base}"
+    turns = {number: turn.commit for number, turn in enumerate(stands.turns, 1)}
+    unrecorded = refs.turns.get(len(turns) + 1) if stands.interrupted else None
+    if unrecorded is not None:
+        turns[len(turns) + 1] = unrecorded
+    for number in sorted({*turns, *refs.turns}):
+        if refs.turns.get(number) != turns.get(number):
+            return (
+                f"refs/surefoot/{run_id}/{number} is {refs.turns.get(number)}, "
+                f"by the ledger {turns.get(number)}"
+            )
+    tip = turns[max(turns)] if turns and action == "commit" else stands.base
+    return _branch_fault(run_id, refs, stands, tip)
+
+
+def _branch_fault(run_id: RunId, refs: RunRefs, stands: Stands, tip: CommitId) -> str:
+    if refs.tip != tip and not (refs.tip is None and stands.accepted is not None):
+        return f"refs/heads/surefoot/{run_id} is {refs.tip}, by the ledger {tip}"
+    accepted = stands.accepted.event if stands.accepted else None
+    if isinstance(accepted, RunAccepted) and refs.accepted != accepted.commit:
+        return (
+            f"refs/surefoot/{run_id}/accepted is {refs.accepted}, by the ledger {accepted.commit}"
+        )
+    return ""

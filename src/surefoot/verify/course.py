@@ -1,0 +1,179 @@
+"""The course of a run: its beginning, its phases, and what let it go from one to the next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from surefoot.assembly import Frozen
+from surefoot.codec import difference, plain
+from surefoot.events import (
+    ChildEnded,
+    ChildStarted,
+    LedgerRepaired,
+    NodeDeferred,
+    NodeSettled,
+    NodeStarted,
+    PhaseChanged,
+    PolicyResolved,
+    Recorded,
+    ReviewGiven,
+    RoundVerified,
+    RunOpened,
+    RunResumed,
+    RunStopped,
+    ScheduleOpened,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.kernel.contradictions import in_review
+from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, misstep
+from surefoot.kernel.ports import Reviewer
+from surefoot.kernel.proof import failed
+from surefoot.kernel.state import RunState
+from surefoot.kernel.vetoes import heard
+from surefoot.kernel.whole import review_input, whole_proofs
+from surefoot.values import Ceilings, Mode, Resolution
+from surefoot.verify.record import Proofs
+
+_ASIDE: Final = (
+    ScheduleOpened,
+    NodeStarted,
+    NodeSettled,
+    NodeDeferred,
+    ChildStarted,
+    ChildEnded,
+)
+"""What happens in a plan's run beside the turn that is open."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CourseCheck:
+    """The run begins as it was asked to, moves along the table only, and its turns do not overlap."""
+
+    frozen: Frozen
+
+    def look(self, state: RunState, recorded: Recorded) -> str:
+        """As `Check.look`."""
+        event, told = recorded.event, ""
+        if (state.opened is None) != isinstance(event, RunOpened):
+            told = "a run begins with one run.opened"
+        elif isinstance(event, RunOpened):
+            told = self._opened(event)
+        elif isinstance(event, PhaseChanged):
+            told = misstep(state.phase, event.before, event.trigger, event.after)
+        elif isinstance(event, RunStopped) and ENDS.get(state.phase) != event.status:
+            told = f"status was {str(event.status)!r}, but the run stood in phase {state.phase}"
+        elif isinstance(event, RunResumed):
+            turn = state.turn.turn_id if state.turn else None
+            if event.interrupted_turn != turn:
+                told = f"interrupted_turn was {event.interrupted_turn!r}, is {turn!r}"
+        elif isinstance(event, PolicyResolved):
+            told = self._policy(event)
+        return told or _turn_of(state, recorded)
+
+    def _opened(self, event: RunOpened) -> str:
+        asked = self.frozen
+        seed = asked.request.seed if asked.request.seed is not None else asked.settings.run.seed
+        wanted = (asked.request.issue, asked.mode, asked.model, seed)
+        if (event.issue, event.mode, event.model, event.seed) != wanted:
+            return "issue, mode, model or seed are not those of the settings that the run was started with"
+        return ""
+
+    def _policy(self, event: PolicyResolved) -> str:
+        flags = tuple(sorted(name for name, on in self.frozen.settings.risk if on))
+        if event.risk_flags != flags:
+            return f"risk_flags were {event.risk_flags}, are {flags}"
+        known = {mode.value for mode in Mode}
+        asked = self.frozen.mode if self.frozen.mode in known else Mode.REPORT_ONLY.value
+        return "" if event.mode == asked else f"mode was {event.mode!r}, is {asked!r}"
+
+
+def _turn_of(state: RunState, recorded: Recorded) -> str:
+    """An event belongs to the turn that is open."""
+    if isinstance(recorded.event, TurnStarted | LedgerRepaired):
+        return ""
+    if isinstance(recorded.event, TurnClosed) and state.turn is None:
+        return "it closes a turn that is not open"
+    if recorded.turn_id is None and isinstance(recorded.event, _ASIDE):
+        return ""
+    turn = state.turn.turn_id if state.turn else None
+    return "" if recorded.turn_id == turn else f"turn_id was {recorded.turn_id!r}, is {turn!r}"
+
+
+def _is_contradiction(event: ReviewGiven) -> bool:
+    """The kernel's own word that a round was said to be done over failing checks."""
+    return any(f.rule == "done-over-failing-checks" for f in event.review.findings)
+
+
+@dataclass(slots=True, kw_only=True)
+class WholeCheck:
+    """What let the work as a whole pass is derived again: proofs from reports, reviews from the change."""
+
+    proofs: Proofs
+    reviewers: Sequence[Reviewer]
+    """Those that look with rules alone, in the order in which they are asked."""
+    _reviews: list[ReviewGiven] = field(default_factory=list)
+    _round: RoundVerified | None = None
+
+    def look(self, state: RunState, recorded: Recorded) -> str:
+        """As `Check.look`; after a check that has let the proofs take the event in."""
+        event = recorded.event
+        if isinstance(event, ReviewGiven):
+            self._reviews.append(event)
+            return self._review(state, event)
+        if isinstance(event, RoundVerified):
+            self._round = event
+            return self._verified(state, event)
+        if isinstance(event, PhaseChanged):
+            told = self._passed(event)
+            self._reviews, self._round = [], None
+            return told
+        return ""
+
+    def _review(self, state: RunState, event: ReviewGiven) -> str:
+        at = len(self._reviews) - 1
+        if state.phase is Phase.POST_CHECKS and _is_contradiction(event):
+            return ""
+        if state.phase is not Phase.REVIEW or state.policy is None:
+            return "a review outside of its phase"
+        if at >= len(self.reviewers):
+            return ""
+        policy = state.policy
+        prover = self.proofs.at(state, policy.risk_flags)
+        resolution = Resolution(
+            mode=Mode(policy.mode),
+            ceilings=Ceilings(
+                max_iterations=policy.max_iterations,
+                time_s=policy.time_s,
+                max_files=policy.max_files,
+            ),
+            can_execute=policy.can_execute,
+            can_fix=policy.can_fix,
+            can_escalate=policy.can_escalate,
+            hard_stops=policy.hard_stops,
+            risk_flags=frozenset(policy.risk_flags),
+        )
+        seen = review_input(state, prover, resolution, whole_proofs(state, prover))
+        derived = heard(self.reviewers[at], seen)
+        differs = difference(plain(event.review), plain(derived))
+        return f"review.{differs}" if differs else ""
+
+    def _verified(self, state: RunState, event: RoundVerified) -> str:
+        prover = self.proofs.at(state, state.policy.risk_flags if state.policy else ())
+        derived = whole_proofs(state, prover)
+        differs = difference(plain(list(event.evidence)), plain(list(derived)))
+        if differs:
+            return f"evidence{differs}"
+        if event.done and (failed(derived) or not derived):
+            return f"done was True, but {failed(derived) or 'there are no proofs'}"
+        return ""
+
+    def _passed(self, event: PhaseChanged) -> str:
+        if event.trigger == Trigger.REVIEW_PASSED:
+            stopped = [r for r in self._reviews if r.review.action != "PROCEED"]
+            odd = [r for r in self._reviews if in_review(r.review) is not None]
+            if stopped or odd or len(self._reviews) < len(self.reviewers):
+                return "trigger was 'review-passed', but not every review let it pass"
+        if event.trigger == Trigger.CHECKS_PASSED and not (self._round and self._round.done):
+            return "trigger was 'checks-passed', but no round.verified says so"
+        return ""

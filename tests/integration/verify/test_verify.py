@@ -1,0 +1,248 @@
+"""`verify` takes what is honest, names what is not, here and from a bundle, and says what only a kept head can catch."""
+
+import json
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench.stories import Story, make_project, stories, tell
+from bench.tampering import TAMPERINGS, Tampering, anchored, rechain
+from bench.verify import campaign
+from typer.testing import CliRunner
+
+from surefoot.assembly import Surroundings
+from surefoot.cli.common import surroundings
+from surefoot.cli.live import Nobody, Quiet
+from surefoot.cli.main import app
+from surefoot.documents import documents_of
+from surefoot.errors import LedgerError, UsageError
+from surefoot.events import (
+    Event,
+    GateDecided,
+    Recorded,
+    RunArchived,
+    RunsCollected,
+    SandboxEnforced,
+)
+from surefoot.handover import collect
+from surefoot.ledger import read_events
+from surefoot.project import Places, Project, open_project
+from surefoot.values import GateName, RunId
+from surefoot.verify import open_bundle, open_run, verify_run, write_bundle
+
+RUN = RunId("20261122-101500-abcd")
+
+
+def story(name: str) -> Story:
+    """One of the honest ones."""
+    return next(s for s in stories(random.Random(1)) if s.name == name)
+
+
+@pytest.fixture(scope="module")
+def around() -> Surroundings:
+    """The real surroundings, with nobody there."""
+    return surroundings(Nobody(), Quiet())
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, around: Surroundings) -> Path:
+    """A folder with a repository and the home of an honest run of two turns."""
+    folder = tmp_path_factory.mktemp("told")
+    tell(make_project(folder), story("two turns"), RUN, around)
+    return folder
+
+
+@pytest.fixture
+def project(told: Path, tmp_path: Path) -> Project:
+    """A copy of it."""
+    copy = tmp_path / "copy"
+    shutil.copytree(told, copy, symlinks=True)
+    return open_project(copy / "repo", Places(state=copy / "state", cache=copy / "cache"))
+
+
+def elsewhere(tmp_path: Path) -> Places:
+    """Another machine, which has never seen the repository."""
+    return Places(state=tmp_path / "elsewhere", cache=tmp_path / "none")
+
+
+def test_a_tenth_of_the_campaign(tmp_path: Path) -> None:
+    """Ten honest runs pass where they are and from their bundles; each of ten tamperings is named."""
+    said: list[str] = []
+    assert campaign(tmp_path, 10, 10, 7, said.append) == 0, said
+
+
+def test_a_forged_gate_is_named_with_its_line_and_field(
+    tmp_path: Path, around: Surroundings
+) -> None:
+    """Also where every hash, the head that the repository keeps and the documents were made to fit it."""
+    project = make_project(tmp_path)
+    tell(project, story("refused"), RUN, around)
+    forge(project, _praised)
+    fault = verify_run(project, RUN).fault
+    assert fault is not None
+    assert re.match(
+        r"line \d+ \(gate\.decided\): result\.reason was 'it is fine', is 'mode ", fault
+    )
+
+
+def test_a_forged_gate_does_not_fit_the_commits(project: Project) -> None:
+    """Each commit names the line that the ledger ended at when it was made."""
+    anchored(project, RUN, rechain(project, RUN, _praised))
+    fault = verify_run(project, RUN).fault
+    assert fault is not None
+    assert re.match(
+        r"line \d+ \(turn\.closed\): commit [0-9a-f]+: its trailer Surefoot-Ledger", fault
+    )
+
+
+def forge(project: Project, change: Callable[[Recorded], Event]) -> None:
+    """Tell a run without commits anew, with all that derives from its ledger."""
+    made = rechain(project, RUN, change)
+    anchored(project, RUN, made)
+    folder = project.runs / RUN
+    for name, data in documents_of(made, None, folder).items():
+        (folder / name).write_bytes(data)
+
+
+def _praised(recorded: Recorded) -> Event:
+    event = recorded.event
+    if isinstance(event, GateDecided) and event.result.gate is GateName.POLICY:
+        return replace(event, result=replace(event.result, reason="it is fine"))
+    return event
+
+
+def _said_again(recorded: Recorded) -> Event:
+    event = recorded.event
+    return replace(event, detail="another") if isinstance(event, SandboxEnforced) else event
+
+
+@pytest.mark.parametrize("tampering", TAMPERINGS[6:15], ids=lambda t: t.name)
+def test_a_bundle_carries_the_fault_with_it(
+    tampering: Tampering, project: Project, tmp_path: Path
+) -> None:
+    """What cannot be verified here is either refused at export, or found by whoever gets the file."""
+    tampering.apply(project, RUN, random.Random(5))
+    try:
+        write_bundle(project, RUN, tmp_path / "run.zip")
+    except LedgerError:
+        return
+    with open_bundle(tmp_path / "run.zip", elsewhere(tmp_path)) as (unpacked, run_id):
+        assert verify_run(unpacked, run_id).fault is not None
+
+
+def test_a_damaged_bundle_is_refused(project: Project, tmp_path: Path) -> None:
+    """Its manifest holds the hash of everything in it."""
+    path = tmp_path / "run.zip"
+    write_bundle(project, RUN, path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(LedgerError), open_bundle(path, elsewhere(tmp_path)):
+        pass
+
+
+def test_damage_anywhere_in_a_bundle_is_said_in_words(project: Project, tmp_path: Path) -> None:
+    """Wherever a bit flips, the bundle is refused with an error of ours, or what it holds is whole all the same."""
+    path = tmp_path / "run.zip"
+    write_bundle(project, RUN, path)
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(0, len(whole), max(1, len(whole) // 97)):
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 8
+        path.write_bytes(bytes(data))
+        try:
+            with open_bundle(path, elsewhere(tmp_path / str(place))):
+                pass
+        except (LedgerError, UsageError):
+            refused += 1
+    assert refused > 80
+
+
+def test_only_a_kept_head_catches_who_rewrites_everything(
+    tmp_path: Path, around: Surroundings
+) -> None:
+    """A run without commits, told anew from end to end with all that derives from it, fits itself; not the old head."""
+    project = make_project(tmp_path)
+    tell(project, story("report only"), RUN, around)
+    head = verify_run(project, RUN).head
+    forge(project, _said_again)
+    assert verify_run(project, RUN).fault is None
+    assert verify_run(project, RUN).head != head
+    fault = verify_run(project, RUN, head=head).fault
+    assert fault is not None
+    assert "was given" in fault
+
+
+def test_the_deciding_tests_run_again(project: Project, around: Surroundings) -> None:
+    """In the sandbox, on the recorded trees, by test id."""
+    verdict = verify_run(project, RUN, around=around)
+    assert (verdict.fault, verdict.reran) == (None, 6)
+
+
+def test_an_old_closed_run_is_archived_and_verifies_from_there(
+    tmp_path: Path, around: Surroundings
+) -> None:
+    """The run leaves its folder, refs and blobs whole, `gc` says so in the repository's ledger, and nobody else loses a blob."""
+    project = make_project(tmp_path)
+    other = RunId("20261122-101500-beef")
+    tell(project, story("accepted"), RUN, around)
+    tell(project, story("complete"), other, around)
+    assert verify_run(project, RUN).fault is None
+    assert not any("archived" in line for line in collect(project, around, keep_days=1))
+    assert verify_run(project, RUN).fault is None
+    assert any(f"archived run {RUN}" in line for line in collect(project, around, keep_days=0))
+    assert project.run_ids() == (other,)
+    assert _refs(project, RUN) == ""
+    assert verify_run(project, other).fault is None
+    with open_run(project, "abcd") as (unpacked, run_id):
+        verdict = verify_run(unpacked, run_id)
+    assert verdict.fault is None
+    own = [r.event for r in read_events(project.folder / "events.jsonl")]
+    archived = [e for e in own if isinstance(e, RunArchived)]
+    assert [(e.run_id, e.head) for e in archived] == [(RUN, verdict.head)]
+    assert any(isinstance(e, RunsCollected) for e in own)
+
+
+def test_a_run_that_does_not_verify_is_not_archived(tmp_path: Path, around: Surroundings) -> None:
+    """It stays as it is, for somebody to look at."""
+    project = make_project(tmp_path)
+    tell(project, story("report only"), RUN, around)
+    (project.runs / RUN / "RECEIPT.json").write_text("{}\n")
+    lines = collect(project, around, keep_days=0)
+    assert any(line.startswith(f"kept run {RUN}, which does not verify: RECEIPT") for line in lines)
+    assert project.run_ids() == (RUN,)
+    with pytest.raises(UsageError), open_run(project, "nothing like it"):
+        pass
+
+
+def _refs(project: Project, run_id: RunId) -> str:
+    done = subprocess.run(
+        ["git", "for-each-ref", f"refs/surefoot/{run_id}", f"refs/heads/surefoot/{run_id}"],
+        cwd=project.root,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def test_the_command_says_yes_no_or_that_it_could_not(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0, 10 and 1; what it found is on standard output as one JSON object."""
+    monkeypatch.setenv("SUREFOOT_HOME", str(tmp_path / "home"))
+    repo, bundle = ["--repo", str(project.root)], str(tmp_path / "run.zip")
+    assert CliRunner().invoke(app, ["export", *repo, "--bundle", bundle]).exit_code == 0
+    found = CliRunner().invoke(app, ["verify", "--bundle", bundle, "--json"])
+    assert (found.exit_code, json.loads(found.stdout)["ok"]) == (0, True)
+    (project.runs / RUN / "report.md").write_text("All is well.\n")
+    found = CliRunner().invoke(app, ["verify", *repo, "--json"])
+    assert (found.exit_code, "report.md" in json.loads(found.stdout)["fault"]) == (10, True)
+    Path(bundle).write_text("no bundle")
+    assert CliRunner().invoke(app, ["verify", "--bundle", bundle]).exit_code == 1
