@@ -55,4 +55,6 @@ bench-solver: dev
 soak: dev
 	$(BIN)/python -m pytest -m soak
 	$(BIN)/python -m bench.kill --count 200
+	$(BIN)/python -m bench.kill --plan --count 100
 	$(BIN)/python -m bench.faults --count 500
+	$(BIN)/python -m bench.verify --honest 100 --tampered 100

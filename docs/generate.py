@@ -1,4 +1,4 @@
-"""Writes the reference pages that are made from the code: `python docs/generate.py`; a test fails when one is stale."""
+"""Writes the reference pages and pictures that are made from the code: `python docs/generate.py`; a test fails when one is stale."""
 
 import dataclasses
 import inspect
@@ -10,6 +10,7 @@ import typer
 
 from surefoot import events
 from surefoot.cli.main import app
+from surefoot.kernel import promotion
 
 Command = type(typer.main.get_command(app))
 Parameter = type(typer.main.get_command(app).params[0])
@@ -70,7 +71,27 @@ def _kind(event: type) -> str:
     return str(field.default)
 
 
+def life_cycle() -> str:
+    """The picture of the states of a forged tool, from the tables of decisions and of acts."""
+    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> candidate: stored"]
+    for table, form in ((promotion.TRANSITIONS, "{}"), (promotion.ACTS, "a person: {}")):
+        for before, row in table.items():
+            edges: dict[str, list[str]] = {}
+            for what, after in row.items():
+                edges.setdefault(after, []).append(form.format(what))
+            lines += [f"    {before} --> {after}: {', '.join(w)}" for after, w in edges.items()]
+    return "\n".join([*lines, "```"])
+
+
 PAGES = {"cli.md": cli, "events.md": event_types}
+PICTURES = {"explanation/tools.md": life_cycle}
+BEGIN, END = "<!-- made by docs/generate.py -->", "<!-- end -->"
+
+
+def with_picture(page: str, picture: str) -> str:
+    """A page with the picture between its two marks."""
+    head, rest = page.split(BEGIN)
+    return f"{head}{BEGIN}\n\n{picture}\n\n{END}{rest.split(END)[1]}"
 
 
 def main() -> None:
@@ -78,6 +99,10 @@ def main() -> None:
     for name, make in PAGES.items():
         (HERE / name).write_text(make())
         sys.stdout.write(f"wrote {HERE / name}\n")
+    for name, draw in PICTURES.items():
+        page = HERE.parent / name
+        page.write_text(with_picture(page.read_text(), draw()))
+        sys.stdout.write(f"wrote the picture of {page}\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """What a face of Surefoot can ask for: a run started or resumed, a run read, an audit."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from surefoot import __version__
 from surefoot.assembly import (
+    Driver,
     Frozen,
     Request,
     Session,
@@ -16,9 +16,11 @@ from surefoot.assembly import (
     parts_of,
     scratch_folder,
     suite_of,
+    thaw,
     turns_before,
 )
-from surefoot.codec import canonical, decode, encode
+from surefoot.codec import encode
+from surefoot.documents import SUMMARY, documents_of
 from surefoot.errors import LockedError, UsageError
 from surefoot.events import (
     PolicyWarning,
@@ -29,7 +31,6 @@ from surefoot.findings import (
     BASELINE_NAME,
     read_baseline,
     run_audit,
-    write_sarif,
 )
 from surefoot.gitops import (
     open_workspace,
@@ -45,9 +46,9 @@ from surefoot.kernel.journal import Journal
 from surefoot.ledger import read_events
 from surefoot.ledger.blobs import BlobStore
 from surefoot.project import Project
-from surefoot.records import receipt, replay_lines
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
 from surefoot.sandbox import open_processes
+from surefoot.upkeep import Lifecycle, open_lifecycle
 from surefoot.values import (
     RESUMABLE,
     Audit,
@@ -57,8 +58,6 @@ from surefoot.values import (
     RunStatus,
     TreeId,
 )
-
-_SUMMARY = "summary.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +69,15 @@ class Outcome:
     status: RunStatus
 
 
-def start(project: Project, request: Request, around: Surroundings) -> Outcome:
-    """Open a run and drive it to its first stop.
+def start(
+    project: Project,
+    request: Request,
+    around: Surroundings,
+    *,
+    driver: Driver = drive,
+    run_id: RunId | None = None,
+) -> Outcome:
+    """Open a run, under an id of its own unless one is given, and drive it to its first stop.
 
     Raises:
         LockedError: The repository is locked.
@@ -82,13 +88,17 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
         raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
     frozen = Frozen(settings=project.settings, request=request)
     with scratch_folder(project) as scratch:
-        run_id = around.ids.run_id(around.clock.now())
+        run_id = run_id or around.ids.run_id(around.clock.now())
         cast = live_cast(project, frozen, around, turns_before(project, run_id))
         parts = parts_of(project, frozen, around, scratch, cast)
         project.prepare()
-        with open_ledger(project, run_id, around) as ledger:
-            journal = Journal(ledger, around.clock)
-            journal.record(_opened(project, frozen, journal))
+        with (
+            open_ledger(project, run_id, around) as ledger,
+            open_lifecycle(project, frozen.settings.tools, ledger) as lifecycle,
+        ):
+            journal = Journal(ledger, around.clock, lifecycle.follow)
+            journal.record(opening(project, frozen, journal))
+            _tell_refusal(journal, lifecycle)
             if project.untrusted:
                 told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
                 journal.record(PolicyWarning(rule="untrusted-settings", what=told))
@@ -97,6 +107,7 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
                 run_id,
                 home=project.home,
                 carry=untracked(project.repository, project.repository.tree, parts.plan.carry),
+                action=frozen.settings.git.turn_action,
             ) as workspace:
                 session = Session(
                     project=project,
@@ -105,13 +116,19 @@ def start(project: Project, request: Request, around: Surroundings) -> Outcome:
                     parts=parts,
                     journal=journal,
                     around=around,
+                    lifecycle=lifecycle,
                 )
-                drive(session, workspace)
-            return _finish(project, run_id, journal)
+                driver(session, workspace)
+            return finish(project, run_id, journal)
 
 
 def resume(
-    project: Project, run_id: RunId, around: Surroundings, larger: Request | None = None
+    project: Project,
+    run_id: RunId,
+    around: Surroundings,
+    larger: Request | None = None,
+    *,
+    driver: Driver = drive,
 ) -> Outcome:
     """Take up a run that was paused, cancelled, out of budget, or killed; `larger` may raise its ceilings.
 
@@ -121,8 +138,12 @@ def resume(
     locked = project.lock.reason()
     if locked is not None:
         raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
-    with open_ledger(project, run_id, around) as ledger:
-        journal = Journal(ledger, around.clock)
+    with (
+        open_ledger(project, run_id, around) as ledger,
+        # Flags as they are now: a kill switch holds for a run that was begun before it.
+        open_lifecycle(project, project.settings.tools, ledger) as lifecycle,
+    ):
+        journal = Journal(ledger, around.clock, lifecycle.follow)
         opened, status = journal.state.opened, journal.state.status
         if opened is None:
             raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
@@ -130,17 +151,18 @@ def resume(
         if ending:
             raise UsageError(f"run {run_id} was {ending}; start a new one")
         if status is not None and status not in RESUMABLE:
-            if not (project.runs / run_id / _SUMMARY).exists():  # killed after its last event
-                return _finish(project, run_id, journal)
+            if not (project.runs / run_id / SUMMARY).exists():  # killed after its last event
+                return finish(project, run_id, journal)
             raise UsageError(f"run {run_id} ended as {status}; only an unfinished run is resumed")
-        frozen = _with_larger(decode(Frozen, journal.get(opened.settings)), larger)
+        frozen = _with_larger(thaw(journal.get(opened.settings)), larger)
         with scratch_folder(project) as scratch:
             cast = live_cast(project, frozen, around, turns_before(project, run_id))
             parts = parts_of(project, frozen, around, scratch, cast)
             project.prepare()
             turn = journal.state.turn
-            (project.runs / run_id / _SUMMARY).unlink(missing_ok=True)
+            (project.runs / run_id / SUMMARY).unlink(missing_ok=True)
             journal.record(RunResumed(interrupted_turn=turn.turn_id if turn else None))
+            _tell_refusal(journal, lifecycle)
             with reopen_workspace(
                 project.repository,
                 run_id,
@@ -148,6 +170,7 @@ def resume(
                 carry=untracked(project.repository, opened.base_tree, parts.plan.carry),
                 head=journal.state.head_commit or opened.base,
                 branch=opened.branch,
+                action=frozen.settings.git.turn_action,
             ) as workspace:
                 session = Session(
                     project=project,
@@ -156,9 +179,17 @@ def resume(
                     parts=parts,
                     journal=journal,
                     around=around,
+                    lifecycle=lifecycle,
                 )
-                drive(session, workspace)
-            return _finish(project, run_id, journal)
+                driver(session, workspace)
+            return finish(project, run_id, journal)
+
+
+def _tell_refusal(journal: Journal, lifecycle: Lifecycle) -> None:
+    """Enforcement that was asked for and is not there yet is said, with what it waits for."""
+    if lifecycle.refused:
+        told = "; ".join(f"{r.name}: {r.told}" for r in lifecycle.refused)
+        journal.record(PolicyWarning(rule="tools.enforcement", what=f"waits for {told}"))
 
 
 def read_story_of(project: Project, run_id: RunId) -> Story:
@@ -174,7 +205,7 @@ def frozen_of(project: Project, run_id: RunId) -> Frozen:
         LedgerError: The blob is missing, or is not what it was.
     """
     opened = _opened_of(read_story_of(project, run_id))
-    return decode(Frozen, BlobStore(project.blobs).get(opened.settings))
+    return thaw(BlobStore(project.blobs).get(opened.settings))
 
 
 def look_up(project: Project, run_id: RunId) -> tuple[Story, Diff | None]:
@@ -223,7 +254,7 @@ def checked_again(
 
     The tip's tests that pass must pass on it, and so must the tests that the run was about. Returns the refusal.
     """
-    frozen = decode(Frozen, journal.get(_opened_of(story).settings))
+    frozen = thaw(journal.get(_opened_of(story).settings))
     with scratch_folder(project) as scratch:
         processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
         _, suite = suite_of(project, frozen.settings, processes, around, scratch)
@@ -246,7 +277,7 @@ def _opened_of(story: Story) -> RunOpened:
     return story.state.opened
 
 
-def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
+def finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     """Write report, findings and summary; a run that has ended for good gives its worktree back.
 
     The summary comes last and whole: where it is missing, a kill came before it, and `resume` does this again.
@@ -254,29 +285,23 @@ def _finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     publish_ledger_head(project.repository, run_id, journal.head)
     result = outcome(project, run_id)
     folder = project.runs / run_id
-    (folder / "report.md").write_text(result.report)
-    _write_records(project, run_id, folder)
-    head = journal.state.head_tree
-    if head is not None and head in journal.state.audits:
-        audited = journal.state.audits[head].audit
-        (folder / "findings.sarif").write_bytes(write_sarif(audited))
+    events = tuple(read_events(project.ledger_file(run_id)))
+    written = documents_of(events, run_diff(project, read_story(run_id, events)), folder)
+    for name, data in written.items():
+        if name != SUMMARY:
+            (folder / name).write_bytes(data)
     if result.status not in RESUMABLE:
         remove_worktree(project.repository, run_id, home=project.home)
-    unfinished = folder / f"{_SUMMARY}.new"
-    unfinished.write_bytes(encode(result.summary) + b"\n")
-    unfinished.replace(folder / _SUMMARY)
+    unfinished = folder / f"{SUMMARY}.new"
+    unfinished.write_bytes(written[SUMMARY])
+    unfinished.replace(folder / SUMMARY)
     return result
 
 
-def _write_records(project: Project, run_id: RunId, folder: Path) -> None:
-    """The receipt, and the run as lines for a viewer."""
-    events = tuple(read_events(project.ledger_file(run_id)))
-    (folder / "RECEIPT.json").write_bytes(canonical(receipt(events)) + b"\n")
-    lines = b"".join(canonical(line) + b"\n" for line in replay_lines(events))
-    (folder / "REPLAY.jsonl").write_bytes(lines)
-
-
-def _opened(project: Project, frozen: Frozen, journal: Journal) -> RunOpened:
+def opening(
+    project: Project, frozen: Frozen, journal: Journal, *, planning: bool = False
+) -> RunOpened:
+    """The first event of a run, or of a planning."""
     repository = project.repository
     return RunOpened(
         issue=frozen.request.issue,
@@ -289,6 +314,8 @@ def _opened(project: Project, frozen: Frozen, journal: Journal) -> RunOpened:
         settings=journal.put(encode(frozen)),
         seed=frozen.request.seed if frozen.request.seed is not None else frozen.settings.run.seed,
         version=__version__,
+        parent=frozen.request.assignment.parent if frozen.request.assignment else None,
+        planning=planning,
     )
 
 

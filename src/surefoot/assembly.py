@@ -1,5 +1,6 @@
 """A run put together: what the user asks for and the settings, with every adapter in its place, driven to a stop."""
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,16 +8,20 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from surefoot.codec import decode
+from surefoot.decisions.assigned import AssignedPlanner
 from surefoot.decisions.planning import RulePlanner, Ways, kind_of
+from surefoot.decisions.roundtable import jurors_of
 from surefoot.decisions.signature import MEND
 from surefoot.errors import ModelUnavailableError, SandboxError
 from surefoot.events import (
+    PolicyDenied,
     PolicyWarning,
     SandboxEnforced,
     SolverPinned,
     TurnClosed,
 )
-from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, can_fix
+from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, Weights, can_fix
 from surefoot.findings import (
     AUDIT_LIMITS,
     BASELINE_NAME,
@@ -28,12 +33,11 @@ from surefoot.findings import (
     run_audit,
 )
 from surefoot.gates import default_gates
+from surefoot.gates.assigned import PromisedTests
 from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
-from surefoot.gitops import (
-    GitWorkspace,
-)
+from surefoot.gitops import GitWorkspace, push_branch
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.noted import NotedModel
@@ -45,28 +49,35 @@ from surefoot.kernel.ports import (
     Ids,
     Model,
     Person,
+    Planner,
     Processes,
     Progress,
     Reviewer,
     ReviewInput,
     Router,
+    Shelf,
     Suite,
     Toolbox,
 )
+from surefoot.kernel.promotion import session_of
 from surefoot.kernel.proof import Prover
-from surefoot.kernel.run import Run, RunPorts
-from surefoot.kernel.turn import TurnPorts
+from surefoot.kernel.run import Run, RunPorts, Step
+from surefoot.kernel.state import UnitState
+from surefoot.kernel.turn import Publisher, Push, TurnPorts
 from surefoot.ledger import FileLedger, recent_turns
 from surefoot.lineup import AUTO, Lineup
-from surefoot.models.registry import is_local
+from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
+from surefoot.plans import Assignment, Plan
 from surefoot.policy import RulePolicy
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides
-from surefoot.project import Project
+from surefoot.preflight import SyntaxCritic
+from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import open_processes, quick_conformance
 from surefoot.settings import Settings
+from surefoot.shelf import RepositoryShelf, ToolPlaces
 from surefoot.solver import RuleSolver
 from surefoot.suite import (
     CommandPlan,
@@ -76,7 +87,9 @@ from surefoot.suite import (
     detect,
     suspicious_source,
 )
+from surefoot.upkeep import Lifecycle
 from surefoot.values import (
+    Ceilings,
     Finding,
     Issue,
     Limits,
@@ -86,12 +99,14 @@ from surefoot.values import (
     SandboxLevel,
     UnitType,
 )
-from surefoot.workbench import Workbench
+from surefoot.workbench import Forging, Workbench
 
 _BURN = 2
 """How much further `burn-max` looks; ceilings hold all the same."""
 REMEMBERED = 400
 """Earlier turns that routing looks at."""
+_ATTEMPTS = 2
+"""A plan's ceilings are those of one run, times the number of its units, times this."""
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
 """What is audited before and after when an issue was given; a bare run asks every auditor."""
 
@@ -113,6 +128,14 @@ class Request:
     cost_usd: float | None = None
     tokens: int | None = None
     unsandboxed: bool = False
+    plan: Plan | None = None
+    """Of a run that executes one."""
+    milestones: tuple[str, ...] = ()
+    """Those of the plan that this run does; none: all."""
+    jobs: int = 1
+    """How many child runs go on at once."""
+    assignment: Assignment | None = None
+    """Of a child run: its unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,23 +169,40 @@ class Frozen:
 
     @property
     def ways(self) -> Ways:
-        """Which strategy works on what: a model that is no weak one works step by step on fixes, too."""
+        """Which strategy works on what: a weak model searches, any other works step by step."""
         asked = self.request.strategy or self.settings.run.strategy
-        if asked == "auto":
-            return Ways(fix="repair" if is_local(self.model) else "agent")
-        return Ways(fix="agent" if asked == "agent" else "repair")
+        if asked == "agent" or (asked == "auto" and not is_local(self.model)):
+            full = self.mode == Mode.AUTO_SOLVE_FULL
+            return Ways(fix="agent", hard="agent" if full else None)
+        searches = asked == "repair" or self.model == EMBEDDED
+        return Ways(fix="repair", feature="repair" if searches else "agent")
 
     @property
     def overrides(self) -> Overrides:
-        """Ceilings that the user set."""
+        """Ceilings that the user set; iterations and files of a plan are each unit's."""
         asked, run = self.request, self.settings.run
+        times = len(asked.plan.units) * _ATTEMPTS if asked.plan else 1
         return Overrides(
-            max_iterations=asked.max_iterations or run.max_iterations,
+            max_iterations=None if asked.plan else asked.max_iterations or run.max_iterations,
             time_s=asked.time_s or run.time_limit_s,
-            max_files=run.max_files,
+            max_files=None if asked.plan else run.max_files,
             tokens=asked.tokens or run.budget_tokens,
             cost_usd=asked.cost_usd or run.budget_usd,
+            times=times,
         )
+
+
+def thaw(data: bytes) -> Frozen:
+    """What was stored with a run; one from before tools were forged goes on without them.
+
+    Raises:
+        ValueError: It was never that of a run.
+    """
+    frozen, tools = decode(Frozen, data), json.loads(data)["settings"].get("tools", {})
+    if "forge" in tools:
+        return frozen
+    without = frozen.settings.tools.model_copy(update={"forge": False, "capture": False})
+    return replace(frozen, settings=frozen.settings.model_copy(update={"tools": without}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +237,13 @@ class Cast:
     suite: Callable[[Suite], Suite] = lambda suite: suite
     tools: Callable[[Toolbox], Toolbox] = lambda box: box
     """What stands between a run and its tests, and between an executor and its tools."""
+    push: Push | None = None
+    """How a branch is pushed; None: onto the remote."""
     system: str | None = None
     sandbox: SandboxLevel | None = None
     """What the model is told of the place of work; None: as it is."""
+    shelf: Shelf | None = None
+    """Forged tools; None: those of the repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +270,8 @@ class Session:
     parts: Parts
     journal: Journal
     around: Surroundings
+    lifecycle: Lifecycle | None = None
+    """Of what the repository's runs forged; None in a replay, which goes by its record."""
 
 
 def live_cast(
@@ -239,12 +285,15 @@ def live_cast(
             f"working step by step needs DSPy; {MEND}, or --strategy repair"
         )
     lineup = lineup_of(project, frozen, around.environ)
-    if frozen.model != AUTO:
+    bare = frozen.request.issue.source in ("audit", "sarif") and frozen.mode == Mode.AUTO_FIX_SAFE
+    if frozen.model != AUTO and not bare:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
+    # Mending without a model goes on without one; a turn that asks it after all is told what it lacks.
+    opened = lineup.open_judge if bare else lineup.open
     judging = lineup.judging()
     return Cast(
         router=lambda metered: PolicyRouter(
-            lineup.routing(history), lambda name: metered(lineup.open(name))
+            lineup.routing(history), lambda name: metered(opened(name))
         ),
         judging=judging,
         judges=tuple(lineup.open_judge(name) for name in judging.models),
@@ -256,7 +305,7 @@ def parts_of(
 ) -> Parts:
     """The sandbox, tried out, and what runs in it."""
     processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
-    fence = _tried(processes, scratch, accepted=frozen.request.unsandboxed)
+    fence = tried_fence(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
     return Parts(
         cast=cast,
@@ -282,7 +331,7 @@ def lineup_of(project: Project, frozen: Frozen, environ: Mapping[str, str]) -> L
     )
 
 
-def _tried(processes: Processes, scratch: Path, *, accepted: bool) -> str:
+def tried_fence(processes: Processes, scratch: Path, *, accepted: bool) -> str:
     """What the fence's quick conformance says; a fence with a hole is refused for work unless the user accepts none."""
     if processes.level is SandboxLevel.NONE:
         return "no fence"
@@ -361,14 +410,104 @@ def _toolchain(around: Surroundings, timeout_s: float) -> Toolchain:
     )
 
 
-def drive(session: Session, workspace: GitWorkspace) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Who does the work of a run, and by which plan."""
+
+    planner: Planner
+    executors: Mapping[str, Executor]
+    router: Router
+    between: Callable[[UnitState | None], Step | None] = lambda _unit: None
+    works_over: bool = True
+    """As in `RunPorts`."""
+
+
+Driver = Callable[[Session, GitWorkspace], None]
+"""Drives a run to its next stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What a run that is driven already has, for those who do its work."""
+
+    prover: Prover
+    metered: Metered
+    judges: Asker
+
+
+def own_work(session: Session, workspace: GitWorkspace, desk: Desk) -> Work:
+    """A run that does its work itself."""
+    frozen = session.frozen
+    assignment = frozen.request.assignment
+    return Work(
+        planner=RulePlanner(can_fix, frozen.ways)
+        if assignment is None
+        else AssignedPlanner(assignment.unit, frozen.ways),
+        executors=_executors(session, workspace, desk.judges),
+        router=session.parts.cast.router(desk.metered),
+    )
+
+
+def drive(
+    session: Session,
+    workspace: GitWorkspace,
+    given: Callable[[Session, GitWorkspace, Desk], Work] = own_work,
+) -> None:
     """Run until it stops; the stop is in the ledger."""
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
     level = parts.processes.level
     journal.record(SandboxEnforced(level=level, detail=parts.fence))
-    policy = _policy(project, frozen)
+    policy = policy_of(project, frozen)
     ceilings = policy.resolve().ceilings
+    metered = metering(project, frozen, journal, ceilings, around)
+    judging = parts.cast.judging
+    if journal.state.solver != judging.models:
+        journal.record(SolverPinned(chain=judging.models, reason=judging.reason))
+    judges = AskerChain([metered(judge) for judge in parts.cast.judges], journal)
+    prover = Prover(
+        journal=journal,
+        workspace=workspace,
+        suite=parts.suite,
+        audit=lambda root: run_audit(parts.auditors, root, baseline=parts.baseline),
+        risk_flags=policy.resolve().risk_flags,
+    )
+    work = given(session, workspace, Desk(prover=prover, metered=metered, judges=judges))
+    turn = TurnPorts(
+        journal=journal,
+        workspace=workspace,
+        prover=prover,
+        executors=work.executors,
+        solver=RuleSolver(),
+        solver_asker=judges,
+        gates=default_gates(),
+        policy=policy,
+        clock=around.clock,
+        sandbox=level,
+        unsandboxed_allowed=frozen.request.unsandboxed,
+        publisher=publisher_of(
+            frozen,
+            journal,
+            parts.cast.push or (lambda c: push_branch(project.repository, session.run_id, c)),
+        ),
+    )
+    ports = RunPorts(
+        turn=turn,
+        planner=work.planner,
+        critic=SyntaxCritic(parts.suite.is_test_path),
+        reviewers=_reviewers(frozen, judges, journal),
+        person=around.person,
+        router=work.router,
+        between=work.between,
+        works_over=work.works_over,
+    )
+    Run(ports).run()
+
+
+def metering(
+    project: Project, frozen: Frozen, journal: Journal, ceilings: Ceilings, around: Surroundings
+) -> Metered:
+    """What puts a model behind a run's budget and ledger."""
     patience_s = frozen.settings.models.patience_s
     redact = redactor_of(project, around)
 
@@ -382,45 +521,27 @@ def drive(session: Session, workspace: GitWorkspace) -> None:
             redact=redact,
         )
 
-    judging = parts.cast.judging
-    if journal.state.solver != judging.models:
-        journal.record(SolverPinned(chain=judging.models, reason=judging.reason))
-    judges = AskerChain([metered(judge) for judge in parts.cast.judges], journal)
-    prover = Prover(
-        journal=journal,
-        workspace=workspace,
-        suite=parts.suite,
-        audit=lambda root: run_audit(parts.auditors, root, baseline=parts.baseline),
-        risk_flags=policy.resolve().risk_flags,
-    )
-    turn = TurnPorts(
-        journal=journal,
-        workspace=workspace,
-        prover=prover,
-        executors=_executors(session, workspace),
-        solver=RuleSolver(),
-        solver_asker=judges,
-        gates=default_gates(),
-        policy=policy,
-        clock=around.clock,
-        sandbox=level,
-        unsandboxed_allowed=frozen.request.unsandboxed,
-    )
-    ports = RunPorts(
-        turn=turn,
-        planner=RulePlanner(can_fix, frozen.ways),
-        reviewers=_reviewers(frozen, judges, journal),
-        person=around.person,
-        router=parts.cast.router(metered),
-    )
-    Run(ports).run()
+    return metered
 
 
-def _executors(session: Session, workspace: GitWorkspace) -> dict[str, Executor]:
+def publisher_of(frozen: Frozen, journal: Journal, push: Push) -> Publisher | None:
+    """The push of the run's branch, where the settings ask for it and the network may be used."""
+    when = frozen.settings.git.turn_push
+    if when == "never":
+        return None
+    if not frozen.settings.risk.allow_network:
+        told = f"turn_push = {when} has no effect without the risk flag allow_network"
+        journal.record(PolicyDenied(rule="allow_network", what=told))
+        return None
+    return Publisher(push=push, every_turn=when == "always")
+
+
+def _executors(session: Session, workspace: GitWorkspace, judges: Asker) -> dict[str, Executor]:
     """The strategies by name."""
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
-    max_files = _policy(project, frozen).resolve().ceilings.max_files
+    resolution = policy_of(project, frozen).resolve()
+    max_files = resolution.ceilings.max_files
     return {
         "agent": Workbench(
             processes=parts.processes,
@@ -436,6 +557,8 @@ def _executors(session: Session, workspace: GitWorkspace) -> dict[str, Executor]
             person=around.person,
             clock=around.clock,
             tools=parts.cast.tools,
+            forging=_forging(session),
+            capture=frozen.settings.tools.capture,
         ).agent(workspace),
         "repair": RepairExecutor(parts.suite, _repair_limits(frozen), max_files),
         "fixer": FixerExecutor(
@@ -444,8 +567,26 @@ def _executors(session: Session, workspace: GitWorkspace) -> dict[str, Executor]
             toolchain=_toolchain(around, frozen.settings.audit.timeout_s),
             suite=parts.suite,
             max_files=max_files,
+            weights=Weights(**frozen.settings.score.model_dump()),
+            jurors=jurors_of(resolution.mode, judges, journal),
         ),
     }
+
+
+def _forging(session: Session) -> Forging | None:
+    """What the agent writes tools with, and finds those that runs of this repository wrote."""
+    shelf, life = session.parts.cast.shelf, session.lifecycle
+    if shelf is None and life is not None:
+        places = ToolPlaces(root=session.project.folder / "toolbox")
+        shelf = RepositoryShelf(places, life.registry, life.rollout)
+    if shelf is None or not session.frozen.settings.tools.forge:
+        return None
+    return Forging(
+        shelf=shelf,
+        notebook=session.journal,
+        python=session.around.python,
+        session=session_of(session.frozen.request.issue),
+    )
 
 
 def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
@@ -460,11 +601,13 @@ def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
 
 def turns_before(project: Project, run_id: RunId) -> tuple[TurnClosed, ...]:
     """Turns of runs before this one, so that a resumed run sees what it saw at first."""
-    earlier = [r for r in reversed(project.run_ids()) if r < run_id]
+    # Runs beside this one, of the same plan, are left out: which of them is done is a matter of chance.
+    earlier = [r for r in reversed(project.run_ids()) if r < plan_run_of(run_id)]
     return recent_turns((project.ledger_file(r) for r in earlier), most=REMEMBERED)
 
 
-def _policy(project: Project, frozen: Frozen) -> RulePolicy:
+def policy_of(project: Project, frozen: Frozen) -> RulePolicy:
+    """What may happen, by the mode, the flags and the ceilings of a run."""
     return RulePolicy(
         mode=frozen.mode,
         flags=frozen.settings.risk.model_dump(),
@@ -473,12 +616,15 @@ def _policy(project: Project, frozen: Frozen) -> RulePolicy:
     )
 
 
+def rule_reviewers() -> tuple[Reviewer, ...]:
+    """Those that look with rules alone; they are asked first, and say the same of the same change."""
+    return (RuleReviewer((_runner_touched,)), GamingReviewer())
+
+
 def _reviewers(frozen: Frozen, judges: Asker, journal: Journal) -> tuple[Reviewer, ...]:
-    rules = (
-        RuleReviewer((_runner_touched,)),
-        GamingReviewer(),
-        RequirementReviewer(judges, journal),
-    )
+    rules: tuple[Reviewer, ...] = (*rule_reviewers(), RequirementReviewer(judges, journal))
+    if frozen.request.assignment is not None:
+        rules += (PromisedTests(frozen.request.assignment.unit),)
     if frozen.profile is Profile.BURN_MAX:
         return (*rules, ModelReviewer(judges, journal))
     return rules

@@ -55,3 +55,18 @@ def digest(data: bytes) -> Digest:
 def digest_of(value: object) -> Digest:
     """SHA-256 of a value's canonical JSON."""
     return digest(encode(value))
+
+
+def difference(expected: object, found: object, place: str = "") -> str:
+    """The first place where two plain values differ, and how; empty when they do not."""
+    pairs: list[tuple[object, object, str]] = []
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        pairs = [(expected[key], found[key], f"{place}.{key}") for key in expected]
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = [
+            (a, b, f"{place}[{n}]") for n, (a, b) in enumerate(zip(expected, found, strict=True))
+        ]
+    elif expected != found:
+        where = place.lstrip(".") or "event"
+        return f"{where} was {str(expected)[:160]!r}, is {str(found)[:160]!r}"
+    return next((told for a, b, where in pairs if (told := difference(a, b, where))), "")

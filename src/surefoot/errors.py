@@ -81,6 +81,35 @@ class GitError(SurefootError):
         return f"`{' '.join(self.argv)}` ended with {self.exit_code}: {self.stderr.strip()!r}"
 
 
+class PlanRefusedError(SurefootError):
+    """The plan gate does not let a plan through; nothing was run."""
+
+    code = "plan_refused"
+    blame = "caller"
+
+    def __init__(self, plan_id: str, messages: tuple[str, ...]) -> None:
+        super().__init__(plan_id, messages)
+        self.plan_id, self.messages = plan_id, messages
+
+    def __str__(self) -> str:
+        return "\n  ".join((f"plan {self.plan_id or 'by hand'} is refused:", *self.messages))
+
+
+class MergeConflictError(SurefootError):
+    """The work of a unit does not fit onto what was merged before it."""
+
+    code = "merge_conflict"
+
+    def __init__(self, run_id: str, paths: tuple[str, ...]) -> None:
+        super().__init__(run_id, paths)
+        self.run_id, self.paths = run_id, paths
+
+    def __str__(self) -> str:
+        return (
+            f"the work of {self.run_id} conflicts with merged work in {', '.join(self.paths[:3])}"
+        )
+
+
 class AcceptError(SurefootError):
     """The result cannot be put onto the user's branch; nothing was changed."""
 

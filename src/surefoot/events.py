@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from surefoot.artifacts import CallFacts, DecisionRecord, LifecycleState, OperatorAct, VersionId
+from surefoot.judgements import Boundary, DecisionGate
+from surefoot.nodes import NOTHING, Cost, Node, NodeId, NodeKind, NodeOutcome
+from surefoot.plans import Clarified, Refusal, Source
 from surefoot.values import (
     AuditorResult,
     Checkpoint,
@@ -37,8 +41,19 @@ from surefoot.values import (
 
 EventClass: TypeAlias = Literal["orchestrator", "model", "tool", "git", "test", "policy", "cost"]
 TestPurpose: TypeAlias = Literal[
-    "baseline", "reproduce", "turn", "base-tests", "falsify", "flaky", "accept", "check"
+    "baseline",
+    "reproduce",
+    "impacted",
+    "turn",
+    "base-tests",
+    "falsify",
+    "flaky",
+    "accept",
+    "check",
+    "slice",
+    "milestone",
 ]
+ChildKind: TypeAlias = Literal["unit", "subagent", "reprocess"]
 SCHEMA_VERSION: Final = 1
 
 
@@ -64,6 +79,10 @@ class RunOpened:
     """Blob: the settings as used, canonical JSON."""
     seed: int
     version: str
+    parent: RunId | None = None
+    """The plan run that this run does a unit for."""
+    planning: bool = False
+    """It only makes a plan; nothing of the repository is changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +152,48 @@ class PlanMade:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanClarified:
+    """A question of a planning has its answer."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["plan.clarified"] = "plan.clarified"
+    clarified: Clarified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRead:
+    """Research found something, and this is where it stands."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["source.read"] = "source.read"
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanGated:
+    """The plan gate decided on a plan; it has passed only when there are no refusals."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["plan.gated"] = "plan.gated"
+    plan: Digest
+    """Blob: the plan, canonical JSON."""
+    attempt: int
+    """1 for the first draft."""
+    refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWritten:
+    """A plan that has passed lies in its folder, with its documents."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["plan.written"] = "plan.written"
+    plan: Digest
+    files: tuple[str, ...]
+    """Paths below the plan's folder, sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRevised:
     """A unit's plan was made by a model, or changed by what a check said (SPEC E6)."""
 
@@ -143,6 +204,61 @@ class PlanRevised:
     plan_hash: str
     """SHA-256 of the plan's canonical JSON; a change of what a check is given changes it, too."""
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleOpened:
+    """A process takes up a graph; nodes that had started and not settled are started again."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["schedule.opened"] = "schedule.opened"
+    graph: Digest
+    """Blob: the `Graph` that the first process started with, canonical JSON."""
+    nodes: int
+    """How many it has."""
+    jobs: int
+    """How many nodes may run at once."""
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStarted:
+    """A node of the graph is about to run."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["node.started"] = "node.started"
+    node_id: NodeId
+    node_kind: NodeKind
+    attempt: int
+    """1-based; more than 1 after a process that was killed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSettled:
+    """A node ended, or will never run."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["node.settled"] = "node.settled"
+    node_id: NodeId
+    outcome: NodeOutcome
+    cause: str = ""
+    """Why it did not succeed."""
+    used: Cost = NOTHING
+    """In all its attempts."""
+    added: tuple[Node, ...] = ()
+    """Nodes that the graph has from now on, such as a merge that has to be done again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDeferred:
+    """The budget will never hold what a node reserves, so this process leaves it and what waits for it undone."""
+
+    event_class: ClassVar[EventClass] = "cost"
+    kind: Literal["node.deferred"] = "node.deferred"
+    node_id: NodeId
+    what: Literal["tokens", "cost_usd", "time_s", "iterations"]
+    asked: float
+    left: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +273,19 @@ class TurnStarted:
     tree: TreeId
     model: str = ""
     """Name of the model that the executor may ask."""
+    locked: str | None = None
+    """Why the repository was locked then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorEnded:
+    """The executor let go of the turn: what it said, and what it threw."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["executor.ended"] = "executor.ended"
+    output: Digest
+    """Blob: the `TurnOutput`, canonical JSON; claims, not facts."""
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +332,7 @@ class TurnClosed:
     tree: TreeId
     """The worktree's tree after the turn."""
     commit: CommitId | None
+    """What keeps the tree: a commit, or with `turn_action = status-only` the tree itself."""
     classification: Classification | None
     outcome: Literal["pass", "retryable-fail", "hard-fail", "manual-attention"]
     reason: str
@@ -294,6 +424,148 @@ class RunsCollected:
     runs: tuple[RunId, ...]
     worktrees: tuple[str, ...]
     refs: tuple[str, ...]
+
+
+# --- plans ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAdopted:
+    """A run executes a plan."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["plan.adopted"] = "plan.adopted"
+    plan_id: str
+    plan: Digest
+    """Blob: the `Plan`, canonical JSON."""
+    milestones: tuple[str, ...]
+    """Those that this run does, as `plan_id/milestone_id`."""
+    order: tuple[UnitId, ...]
+    """Units in the order in which their work is merged."""
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildStarted:
+    """A unit begins, or goes on, as a run of its own; what it may spend is reserved here until it ends."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["child.started"] = "child.started"
+    node: ChildKind
+    unit_id: UnitId
+    run: RunId
+    attempt: int
+    """1-based; a reprocess node does the unit again from the merged tip."""
+    base: CommitId
+    base_tree: TreeId
+    tokens: int
+    cost_usd: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildEnded:
+    """A child run came to a stop; settles what was reserved for it."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["child.ended"] = "child.ended"
+    unit_id: UnitId
+    run: RunId
+    status: RunStatus
+    reason: str
+    ledger_head: str
+    """Hash of the last line of its ledger; empty when it never began."""
+    base_tree: TreeId
+    tree: TreeId | None
+    """What it made of its base; None when nothing."""
+    commit: CommitId | None
+    usage: Usage
+    """What it spent since its last end."""
+    model_calls: int
+    facts: tuple[str, ...] = ()
+    """What it established for the units that need it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitBlocked:
+    """A unit of the plan cannot be done, or what it needs cannot."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["unit.blocked"] = "unit.blocked"
+    unit_id: UnitId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeConflicted:
+    """A unit's work does not fit onto the merged work; its commits stay where they are."""
+
+    event_class: ClassVar[EventClass] = "git"
+    kind: Literal["merge.conflicted"] = "merge.conflicted"
+    unit_id: UnitId
+    run: RunId
+    commit: CommitId | None
+    """Of the work; reachable under its run's refs."""
+    onto: TreeId
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartVerified:
+    """The tests of a slice, or the whole suite at a milestone's end, ran on the merged tree (SPEC C9)."""
+
+    event_class: ClassVar[EventClass] = "test"
+    kind: Literal["part.verified"] = "part.verified"
+    part: str
+    """The slice's id, or the milestone's as `plan_id/milestone_id`."""
+    level: Literal["slice", "milestone"]
+    tree: TreeId
+    commit: CommitId | None
+    passed: bool
+    reason: str
+    tests: tuple[str, ...]
+    """What had to pass beside what passed on the base."""
+    report: EventId
+    """The recorded test run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilestoneClaimed:
+    """A worker of a team does a milestone; in the repository's own ledger."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["milestone.claimed"] = "milestone.claimed"
+    milestone: str
+    """`plan_id/milestone_id`."""
+    node: NodeKind
+    run: RunId
+    worker: str
+    """The process: `pid:start`; a claim whose process is dead may be taken over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilestoneReleased:
+    """A milestone is done: its work is on the branch."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["milestone.released"] = "milestone.released"
+    milestone: str
+    run: RunId
+    branch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunArchived:
+    """`surefoot gc` put a whole closed run into one file, verified it from there, and took it out of its folders."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["run.archived"] = "run.archived"
+    run_id: RunId
+    file: str
+    """Name of the bundle."""
+    sha256: str
+    head: str
+    """Hash of the last line of its ledger."""
 
 
 # --- model and cost ------------------------------------------------------------------------------
@@ -523,6 +795,45 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsOffered:
+    """Which forged tools the model is shown from now on (SPEC D7)."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["tools.offered"] = "tools.offered"
+    offer: Digest
+    """Blob: the `Offer`, canonical JSON."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactStored:
+    """A version of something that is called was kept, and its life begins (SPEC D2, D4)."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["artifact.stored"] = "artifact.stored"
+    version: VersionId
+    capability: str
+    """Capability class, e.g. `log analysis`; shadow coverage and calibration are counted by it."""
+    compatibility: bool = False
+    """It was in use before there was a life cycle, so it begins in probation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactUsed:
+    """A call of a stored version ended: what its scorecard counts (SPEC D3)."""
+
+    event_class: ClassVar[EventClass] = "tool"
+    kind: Literal["artifact.used"] = "artifact.used"
+    version: VersionId
+    call: CallFacts
+    chosen: str
+    """Why this version served, as the choice said it, e.g. `incumbent`; `trial`: it ran beside the one that served."""
+    sources: tuple[str, ...] = ()
+    """Files that the result rests on, as they were really read: the provenance of its external data."""
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRan:
     """A command of the run ended inside the sandbox."""
 
@@ -588,6 +899,8 @@ class FactLearned:
     kind: Literal["fact.learned"] = "fact.learned"
     topic: str
     text: str
+    tree: TreeId | None = None
+    """What it was established on, where that is not the worktree of the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -607,6 +920,37 @@ class TestsRan:
     collected: int
     exit_code: int | None
     command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestsWatched:
+    """All tests were run on a base once more, to see of which files each runs something."""
+
+    __test__: ClassVar[bool] = False
+    event_class: ClassVar[EventClass] = "test"
+    kind: Literal["tests.watched"] = "tests.watched"
+    tree: TreeId
+    count: int
+    reach: Digest
+    """Blob: canonical JSON, the files by test id; under "" those that count for every test."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactChecked:
+    """A guess which tests a change can reach was held against a whole run (SPEC C9)."""
+
+    event_class: ClassVar[EventClass] = "test"
+    kind: Literal["impact.checked"] = "impact.checked"
+    level: Literal["turn", "slice", "milestone"]
+    tree: TreeId
+    selected: int
+    total: int
+    missed: tuple[str, ...]
+    """Tests outside of the guess whose outcome changed: wrong guesses."""
+    reason: str
+    """How the guess was made."""
+    levels: str = ""
+    """Version of the table that asked for it."""
 
 
 def ran(tree: TreeId, purpose: TestPurpose, report: TestReport, blob: Digest) -> TestsRan:
@@ -750,6 +1094,30 @@ class RoundVerified:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundariesChecked:
+    """What a round changed between the parts of the product, and whether it holds (SPEC B9)."""
+
+    event_class: ClassVar[EventClass] = "test"
+    kind: Literal["boundaries.checked"] = "boundaries.checked"
+    tree: TreeId
+    files: tuple[str, ...]
+    """Everything that the run changed so far."""
+    boundaries: tuple[Boundary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundDecided:
+    """The decision gates of a round, after everything else of it: STOP or GO (SPEC B9)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["round.decided"] = "round.decided"
+    number: int
+    tree: TreeId
+    gates: tuple[DecisionGate, ...]
+    go: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LockChanged:
     """A person locked or unlocked the repository."""
 
@@ -770,6 +1138,56 @@ class SettingsTrusted:
     who: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionDecided:
+    """The promotion policy said something new of a version (SPEC D4)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["promotion.decided"] = "promotion.decided"
+    record: DecisionRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifecycleForced:
+    """A person moved a version (SPEC D8)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["lifecycle.forced"] = "lifecycle.forced"
+    version: VersionId
+    act: OperatorAct
+    before: LifecycleState
+    after: LifecycleState
+    reason: str
+    who: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionPolicySet:
+    """A person put a version of the promotion policy in force, for all or for one capability class (SPEC D5, D8)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["promotion.policy_set"] = "promotion.policy_set"
+    version: str
+    policy: Digest
+    """Blob: the policy with every constant, canonical JSON."""
+    capability: str | None
+    """None: for all classes that have no profile of their own."""
+    reason: str
+    who: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnforcementApproved:
+    """A person let the promotion policy have effect although something that it waits for is not there (SPEC D6)."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["enforcement.approved"] = "enforcement.approved"
+    missing: tuple[str, ...]
+    """What was not there, in words."""
+    reason: str
+    who: str
+
+
 Event: TypeAlias = (
     RunOpened
     | RunResumed
@@ -778,8 +1196,17 @@ Event: TypeAlias = (
     | RunRejected
     | PhaseChanged
     | PlanMade
+    | PlanClarified
+    | SourceRead
+    | PlanGated
+    | PlanWritten
     | PlanRevised
+    | ScheduleOpened
+    | NodeStarted
+    | NodeSettled
+    | NodeDeferred
     | TurnStarted
+    | ExecutorEnded
     | CheckpointWritten
     | SelfFeedback
     | NoFlyAdded
@@ -791,6 +1218,15 @@ Event: TypeAlias = (
     | Decided
     | LedgerRepaired
     | RunsCollected
+    | PlanAdopted
+    | ChildStarted
+    | ChildEnded
+    | UnitBlocked
+    | MergeConflicted
+    | PartVerified
+    | MilestoneClaimed
+    | MilestoneReleased
+    | RunArchived
     | BudgetReserved
     | BudgetRefused
     | BudgetSettled
@@ -808,12 +1244,17 @@ Event: TypeAlias = (
     | CacheHit
     | ToolCalled
     | ToolFinished
+    | ToolsOffered
+    | ArtifactStored
+    | ArtifactUsed
     | CommandRan
     | AuditorFinished
     | CandidateTried
     | CandidatesRejected
     | FactLearned
     | TestsRan
+    | TestsWatched
+    | ImpactChecked
     | GitStage
     | DiffTaken
     | PolicyResolved
@@ -825,7 +1266,13 @@ Event: TypeAlias = (
     | ActionDecided
     | RoundVerified
     | LockChanged
+    | BoundariesChecked
+    | RoundDecided
     | SettingsTrusted
+    | PromotionDecided
+    | LifecycleForced
+    | PromotionPolicySet
+    | EnforcementApproved
 )
 
 

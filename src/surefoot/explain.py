@@ -9,18 +9,28 @@ from surefoot.events import (
     CandidatesRejected,
     CandidateTried,
     CheckpointWritten,
+    ChildEnded,
+    ChildStarted,
     FactLearned,
     GateDecided,
     GitStage,
     LedgerRepaired,
+    MergeConflicted,
     ModelChosen,
     ModelDenied,
     ModelFailed,
     ModelGrounded,
     ModelWaited,
+    NodeDeferred,
+    NodeSettled,
     NoFlyAdded,
+    PartVerified,
     PhaseChanged,
+    PlanAdopted,
+    PlanClarified,
+    PlanGated,
     PlanRevised,
+    PlanWritten,
     PolicyDenied,
     PolicyWarning,
     ProviderSwitched,
@@ -35,12 +45,15 @@ from surefoot.events import (
     RunStopped,
     SelfFeedback,
     SolverPinned,
+    SourceRead,
     TestsRan,
     ToolCalled,
     ToolFinished,
     TurnClosed,
     TurnStarted,
+    UnitBlocked,
 )
+from surefoot.nodes import NodeOutcome
 from surefoot.values import GateOutcome
 
 
@@ -73,7 +86,8 @@ def _tell(event: object) -> str | None:
 
 @_tell.register
 def _(event: RunOpened) -> str:
-    return f"run on {event.branch} at {event.base[:10]}: {event.issue.title} ({event.mode})"
+    word = "planning" if event.planning else "run"
+    return f"{word} on {event.branch} at {event.base[:10]}: {event.issue.title} ({event.mode})"
 
 
 @_tell.register
@@ -103,6 +117,55 @@ def _(event: PhaseChanged) -> str:
 
 
 @_tell.register
+def _(event: PlanAdopted) -> str:
+    units = ", ".join(event.order)
+    return f"plan {event.plan_id}, {event.jobs} at once, is merged in the order {units}"
+
+
+@_tell.register
+def _(event: ChildStarted) -> str:
+    kept = f", {event.tokens} tokens reserved" if event.tokens else ""
+    kept += f", {event.cost_usd:.2f} USD reserved" if event.cost_usd else ""
+    again = f" again (attempt {event.attempt})" if event.node == "reprocess" else ""
+    return f"{event.node} {event.unit_id} begins{again} as run {event.run} on {event.base[:10]}{kept}: {event.reason}"
+
+
+@_tell.register
+def _(event: ChildEnded) -> str:
+    spent = event.usage.prompt_tokens + event.usage.completion_tokens
+    return f"run {event.run} ended as {event.status}, {spent} tokens: {event.reason} (`surefoot explain {event.run}`)"
+
+
+@_tell.register
+def _(event: UnitBlocked) -> str:
+    return f"unit {event.unit_id} is blocked: {event.reason}"
+
+
+@_tell.register
+def _(event: MergeConflicted) -> str:
+    kept = f"commit {event.commit[:10]}" if event.commit else "its work"
+    return f"the work of run {event.run} conflicts in {', '.join(event.paths)}; {kept} stays under its refs"
+
+
+@_tell.register
+def _(event: PartVerified) -> str:
+    word = "holds" if event.passed else "does not hold"
+    return f"{event.level} {event.part} {word}: {event.reason}"
+
+
+@_tell.register
+def _(event: NodeDeferred) -> str:
+    return f"{event.node_id} is left: {event.what} {event.asked:g} asked, {event.left:g} left"
+
+
+@_tell.register
+def _(event: NodeSettled) -> str | None:
+    if event.outcome in (NodeOutcome.SUCCEEDED, NodeOutcome.FAILED):
+        return None
+    return f"{event.node_id} is {event.outcome}: {event.cause}"
+
+
+@_tell.register
 def _(event: TurnStarted) -> str:
     return f"turn {event.number} on {event.unit_id} begins from tree {event.tree[:10]}"
 
@@ -118,6 +181,28 @@ def _(event: TestsRan) -> str:
         f"tests for {event.purpose} on {event.tree[:10]}: {event.passed} passed, {event.failed} failed "
         f"of {event.collected} [{event.state}]"
     )
+
+
+@_tell.register
+def _(event: PlanClarified) -> str:
+    clarified = event.clarified
+    return f"{clarified.question.question_id} is answered by {clarified.by}: {clarified.answer}"
+
+
+@_tell.register
+def _(event: SourceRead) -> str:
+    return f"read {event.source.where}: {event.source.fact}"
+
+
+@_tell.register
+def _(event: PlanGated) -> str:
+    told = "; ".join(refusal.message for refusal in event.refusals)
+    return f"the plan gate {'refuses' if told else 'passes'} draft {event.attempt}{': ' if told else ''}{told}"
+
+
+@_tell.register
+def _(event: PlanWritten) -> str:
+    return f"written: {', '.join(event.files)}"
 
 
 @_tell.register

@@ -1,10 +1,10 @@
 """What people do with runs and repositories: accept, reject, collect, lock, trust. Wiring, like `app`."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from datetime import timedelta
 
-from surefoot.app import checked_again, read_story_of
+from surefoot.app import checked_again, frozen_of, read_story_of
 from surefoot.assembly import Surroundings, open_ledger
 from surefoot.errors import AcceptError, LedgerError, UsageError
 from surefoot.events import (
@@ -15,17 +15,18 @@ from surefoot.events import (
     RunsCollected,
     SettingsTrusted,
 )
+from surefoot.gitops import Piece, collect_garbage, publish_ledger_head, untracked
 from surefoot.gitops import accept as put_onto_branch
-from surefoot.gitops import collect_garbage, publish_ledger_head, untracked
 from surefoot.gitops import reject as remove_work
 from surefoot.kernel.journal import Journal
-from surefoot.ledger import FileLedger
-from surefoot.project import Project
+from surefoot.planrun.course import milestone_name
+from surefoot.project import Project, plan_run_of
+from surefoot.report import Story
 from surefoot.suite import carried
 from surefoot.system import SystemClock
-from surefoot.values import RESUMABLE, CommitId, RunId, RunStatus, TreeId
-
-_OWN_TRACE = RunId("repo")
+from surefoot.upkeep import own_ledger
+from surefoot.values import CommitId, RunId, RunStatus, TreeId
+from surefoot.verify import archive_runs, is_closed
 
 
 def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
@@ -44,6 +45,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
         raise AcceptError(
             f"run {run_id} has no beginning in its ledger; `surefoot verify {run_id}`"
         )
+    pieces = _pieces(project, story)
     with open_ledger(project, RunId(run_id), around) as ledger:
         journal = Journal(ledger, around.clock)
 
@@ -55,7 +57,8 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
             project.repository,
             RunId(run_id),
             home=project.home,
-            message=_message(run_id, opened.issue.title, opened.issue.text, story.state.reason),
+            message=pieces[-1].message,
+            before=pieces[:-1],
             verify=verify,
             carry=untracked(project.repository, project.repository.tree, carried(project.root)),
         )
@@ -66,6 +69,30 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
         )
         publish_ledger_head(project.repository, RunId(run_id), journal.head)
     return accepted.commit
+
+
+def _pieces(project: Project, story: Story) -> tuple[Piece, ...]:
+    """The commits that the work becomes: one a milestone of a plan, else one (SPEC C6)."""
+    state, run_id = story.state, RunId(story.run_id)
+    assert state.opened is not None  # noqa: S101  # asked before
+    issue = state.opened.issue
+    plan = frozen_of(project, run_id).request.plan
+    whole = Piece(
+        tree=state.head_tree or state.opened.base_tree,
+        message=_message(run_id, issue.title, issue.text, state.reason),
+    )
+    adopted = state.plan.adopted
+    if plan is None or adopted is None:
+        return (whole,)
+    titles = {milestone_name(plan, m.milestone_id): m.title for m in plan.milestones}
+    ends = [p for p in state.plan.parts.values() if p.level == "milestone"]
+    return tuple(
+        Piece(
+            tree=end.tree,
+            message=f"{_message(run_id, titles[end.part], '', end.reason)}Surefoot-Milestone: {end.part}\n",
+        )
+        for end in sorted(ends, key=lambda e: adopted.milestones.index(e.part))
+    )
 
 
 def _message(run_id: str, title: str, text: str, evidence: str) -> str:
@@ -80,26 +107,37 @@ def reject(project: Project, run_id: RunId, around: Surroundings, why: str) -> N
     if story.ending:
         raise UsageError(f"run {run_id} was {story.ending}")
     with open_ledger(project, run_id, around) as ledger:
+        for child in story.state.plan.children:
+            remove_work(project.repository, child, home=project.home)
         remove_work(project.repository, run_id, home=project.home)
         ledger.append(RunRejected(reason=why))
 
 
-def collect(project: Project, around: Surroundings) -> tuple[str, ...]:
-    """Remove what nobody needs any more; says what. Work that can be resumed or accepted is needed."""
+def collect(
+    project: Project, around: Surroundings, *, keep_days: int | None = None
+) -> tuple[str, ...]:
+    """Remove what nobody needs any more; says what. Work that can be resumed or accepted is needed.
+
+    What was decided, or ended for good, keeps its commits, so that it can be verified. Where that is longer than
+    `keep_days` ago the run is archived: one file, verified from there, takes the place of its folder, refs and blobs.
+    """
     project.prepare()
 
-    def keep(run_id: RunId) -> bool:
-        path = project.ledger_file(run_id)
-        if not path.exists():
-            return False
-        story = read_story_of(project, run_id)
-        wanted = (None, RunStatus.COMPLETE, *RESUMABLE)
-        return not story.ending and story.state.status in wanted
+    def begun(run_id: RunId) -> bool:
+        return project.ledger_file(plan_run_of(run_id)).exists()
 
-    with _own_ledger(project, around) as ledger:
-        gone = collect_garbage(project.repository, home=project.home, keep=keep)
+    def goes_on(run_id: RunId) -> bool:
+        # A unit's run is needed as long as the run of its plan is.
+        return begun(run_id) and not is_closed(read_story_of(project, plan_run_of(run_id)))
+
+    with own_ledger(project, around.clock) as ledger:
+        lines = []
+        if keep_days is not None:
+            keep = timedelta(days=keep_days)
+            lines = list(archive_runs(project, ledger, now=around.clock.now(), keep=keep))
+        gone = collect_garbage(project.repository, home=project.home, keep=goes_on, keep_refs=begun)
         ledger.append(RunsCollected(runs=gone.runs, worktrees=gone.worktrees, refs=gone.refs))
-    lines = [f"worktree {w}" for w in gone.worktrees] + [f"ref {r}" for r in gone.refs]
+    lines += [f"worktree {w}" for w in gone.worktrees] + [f"ref {r}" for r in gone.refs]
     lines += [f"run {r}, which never began" for r in _drop_unbegun(project, around)]
     return tuple(lines) or ("nothing to remove",)
 
@@ -121,7 +159,7 @@ def set_lock(project: Project, why: str, who: str) -> None:
         raise UsageError("--why is empty; say why, because everyone who tries is told")
     project.prepare()
     project.lock.set(why)
-    with _own_ledger(project, None) as ledger:
+    with own_ledger(project, SystemClock()) as ledger:
         ledger.append(LockChanged(locked=True, why=why, who=who))
 
 
@@ -130,7 +168,7 @@ def clear_lock(project: Project, who: str) -> bool:
     project.prepare()
     was = project.lock.clear()
     if was:
-        with _own_ledger(project, None) as ledger:
+        with own_ledger(project, SystemClock()) as ledger:
             ledger.append(LockChanged(locked=False, why="", who=who))
     return was
 
@@ -138,23 +176,6 @@ def clear_lock(project: Project, who: str) -> bool:
 def give_trust(project: Project, who: str) -> tuple[str, ...]:
     """Let the present content of `surefoot.toml` widen power; recorded with its keys."""
     keys = project.trust()
-    with _own_ledger(project, None) as ledger:
+    with own_ledger(project, SystemClock()) as ledger:
         ledger.append(SettingsTrusted(keys=keys, who=who))
     return keys
-
-
-@contextmanager
-def _own_ledger(project: Project, around: Surroundings | None) -> Iterator[FileLedger]:
-    """The repository's ledger of acts outside a run."""
-    clock = around.clock if around else SystemClock()
-    ledger = FileLedger.open(
-        project.folder / "events.jsonl",
-        blobs=project.blobs,
-        trace_id=_OWN_TRACE,
-        clock=clock,
-        redact=str,
-    )
-    try:
-        yield ledger
-    finally:
-        ledger.close()

@@ -1,14 +1,19 @@
 """A user's repository as Surefoot sees it: settings, trust, lock and the `.surefoot` folder. Reads only until `prepare`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from surefoot.codec import digest
 from surefoot.errors import EnvironmentBrokenError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
-from surefoot.values import Digest, RunId
+from surefoot.values import Digest, RunId, UnitId
+
+PLAN_PREFIX: Final = "plan-"
+"""Of the ids of plannings; a run's begins with its time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,11 @@ class Project:
     def runs(self) -> Path:
         """One folder a run."""
         return self.folder / "runs"
+
+    @property
+    def plans(self) -> Path:
+        """One folder a plan."""
+        return self.folder / "plans"
 
     @property
     def blobs(self) -> Path:
@@ -97,10 +107,12 @@ class Project:
             ) from None
 
     def run_ids(self) -> tuple[RunId, ...]:
-        """All runs of this repository, oldest first."""
-        if not self.runs.is_dir():
-            return ()
-        return tuple(sorted(RunId(p.name) for p in self.runs.iterdir() if p.is_dir()))
+        """All runs of this repository, oldest first, each plan run before those of its units."""
+        return _folders(self.runs)
+
+    def plan_ids(self) -> tuple[RunId, ...]:
+        """All plannings of this repository, oldest first."""
+        return _folders(self.plans)
 
     def find_run(self, given: str | None) -> RunId:
         """A run by its id, a unique beginning or end of it, or the last one.
@@ -112,18 +124,31 @@ class Project:
         if not ids:
             raise UsageError("this repository has no runs yet; `surefoot solve` makes one")
         if given is None:
-            return ids[-1]
-        found = [i for i in ids if i == given] or [
-            i for i in ids if i.startswith(given) or i.endswith(given)
-        ]
-        if len(found) != 1:
-            word = "no run" if not found else f"{len(found)} runs"
-            raise UsageError(f"{word} {given!r}; the last ones are {', '.join(ids[-3:])}")
-        return found[0]
+            return plan_run_of(ids[-1])
+        return _one(given, ids, "run")
+
+    def find_plan(self, given: str | None) -> RunId:
+        """A plan by its id, a unique beginning or end of it, or the last one.
+
+        Raises:
+            UsageError: There is none, or more than one.
+        """
+        ids = self.plan_ids()
+        if not ids:
+            raise UsageError("this repository has no plans yet; `surefoot plan` makes one")
+        return ids[-1] if given is None else _one(given, ids, "plan")
+
+    def find_record(self, given: str | None) -> RunId:
+        """A run or a plan, for those who only read its ledger. Raises as `find_run`."""
+        plans = self.plan_ids()
+        if given is None or not plans:
+            return self.find_run(given)
+        return _one(given, (*self.run_ids(), *plans), "run or plan")
 
     def ledger_file(self, run_id: RunId) -> Path:
-        """The run's JSONL."""
-        return self.runs / run_id / "events.jsonl"
+        """The JSONL of a run, or of a planning."""
+        home = self.plans if run_id.startswith(PLAN_PREFIX) else self.runs
+        return home / run_id / "events.jsonl"
 
     def trust(self) -> tuple[str, ...]:
         """Accept the present content of `surefoot.toml`; returns the keys that now take effect."""
@@ -135,6 +160,16 @@ class Project:
         with self.trusted.open("a") as file:
             file.write(found + "\n")
         return settings.widening()
+
+
+def plan_run_of(run_id: RunId) -> RunId:
+    """The plan run that a unit's run belongs to; any other run's own id."""
+    return RunId(run_id.partition(".")[0])
+
+
+def child_run(parent: RunId, unit_id: UnitId, attempt: int) -> RunId:
+    """The id of a unit's run."""
+    return RunId(f"{parent}.{unit_id}.{attempt}")
 
 
 def open_project(path: Path, places: Places) -> Project:
@@ -162,6 +197,22 @@ def open_project(path: Path, places: Places) -> Project:
     if not wide or found in _hashes(project.trusted):
         return project
     return replace(project, settings=settings.without_widening(), untrusted=wide)
+
+
+def _folders(home: Path) -> tuple[RunId, ...]:
+    if not home.is_dir():
+        return ()
+    return tuple(sorted(RunId(p.name) for p in home.iterdir() if p.is_dir()))
+
+
+def _one(given: str, ids: Sequence[RunId], word: str) -> RunId:
+    # A plan run is meant before the runs of its units, whose ids begin with its own.
+    near = [i for i in ids if i.startswith(given) or i.endswith(given)]
+    found = [i for i in ids if i == given] or [i for i in near if plan_run_of(i) == i] or near
+    if len(found) != 1:
+        told = f"{len(found)} ids fit" if found else f"no {word} is called"
+        raise UsageError(f"{told} {given!r}; the last ones are {', '.join(ids[-3:])}")
+    return found[0]
 
 
 def _hashes(file: Path) -> frozenset[str]:

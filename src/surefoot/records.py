@@ -122,6 +122,7 @@ def labelled(events: Sequence[Recorded], get: Reader) -> Iterator[dict[str, obje
 
 def receipt(events: Sequence[Recorded]) -> dict[str, object]:
     """What was done, in hashes and numbers: enough to hold another run against it."""
+    ledger = {"events": len(events), "head": events[-1].hash}
     events = settled(events)
     first, last = events[0], events[-1]
     plans = [r.event.plan_hash for r in events if isinstance(r.event, PlanRevised)]
@@ -129,6 +130,7 @@ def receipt(events: Sequence[Recorded]) -> dict[str, object]:
     return {
         "schema": 1,
         "session": first.trace_id,
+        "ledger": ledger,
         "started_at": first.time.isoformat(),
         "ended_at": last.time.isoformat(),
         "plan_hashes": plans,

@@ -13,8 +13,8 @@ from surefoot.assembly import (
     parts_of,
     redactor_of,
     scratch_folder,
+    thaw,
 )
-from surefoot.codec import decode
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events import RunOpened
 from surefoot.gitops import open_workspace, untracked
@@ -24,6 +24,7 @@ from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy.judges import PinnedChain
 from surefoot.project import Project
+from surefoot.shelf import TapedShelf
 from surefoot.tape import Tape, TapedRouter
 from surefoot.values import RESUMABLE, RunId
 
@@ -54,12 +55,15 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
             f"run {run_id} has not come to a stop; `surefoot resume {run_id}` goes on with it"
         )
     blobs = BlobStore(project.blobs)
+    if thaw(blobs.get(opened.settings)).request.plan is not None:
+        units = ", ".join(story.state.plan.children) or "none yet"
+        raise UsageError(f"run {run_id} executes a plan; replay the runs of its units: {units}")
     try:
         tape = Tape(tuple(read_events(project.ledger_file(run_id))), blobs.get)
     except LedgerError as error:
         return Replayed(compared=0, divergence=str(error))
     try:
-        _play(project, opened, decode(Frozen, blobs.get(opened.settings)), around, tape)
+        _play(project, opened, thaw(blobs.get(opened.settings)), around, tape)
     except LedgerError as error:
         return Replayed(compared=tape.compared, divergence=str(error))
     return Replayed(compared=tape.compared, divergence=tape.unmet())
@@ -76,7 +80,7 @@ def another(
     opened = read_story_of(project, run_id).state.opened
     if opened is None:
         raise UsageError(f"run {run_id} has no beginning in its ledger")
-    frozen = decode(Frozen, BlobStore(project.blobs).get(opened.settings))
+    frozen = thaw(BlobStore(project.blobs).get(opened.settings))
     request: Request = replace(
         frozen.request, model=model, base_url=base_url, seed=opened.seed, mode=opened.mode
     )
@@ -96,8 +100,10 @@ def _play(
         judges=tuple(tape.model(name) for name in tape.judges),
         suite=tape.suite,
         tools=tape.toolbox,
+        push=tape.push,
         system=told.system if told else None,
         sandbox=told.sandbox if told else None,
+        shelf=TapedShelf(tape.ahead, BlobStore(project.blobs).get),
     )
     with scratch_folder(project) as scratch:
         parts = parts_of(there, frozen, around, scratch, cast)
@@ -115,6 +121,7 @@ def _play(
                 run_id,
                 home=project.home,
                 carry=untracked(there.repository, opened.base_tree, parts.plan.carry),
+                action=frozen.settings.git.turn_action,
             ) as workspace:
                 journal = Journal(ledger, tape)
                 settings = journal.put(BlobStore(project.blobs).get(opened.settings))

@@ -7,6 +7,8 @@ from typing import TypedDict
 from surefoot.events import (
     CandidatesRejected,
     CandidateTried,
+    GitStage,
+    ImpactChecked,
     Recorded,
     ReviewGiven,
     RoundVerified,
@@ -63,24 +65,29 @@ class Story:
     state: RunState
     evidence: tuple[Evidence, ...]
     turns: tuple[TurnClosed, ...]
+    guesses: tuple[ImpactChecked, ...]
     reviews: tuple[ReviewGiven, ...]
     candidates: int
     sandbox: str
     flips: int
     ending: str
     """`accepted as …`, `rejected`, or empty."""
+    unpushed: str
+    """Why the last push of its branch did not arrive; empty when it did, or none was made."""
 
 
 def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
     """What the events of a run add up to."""
     evidence: tuple[Evidence, ...] = ()
-    sandbox, ending = "", ""
+    sandbox, ending, unpushed = "", "", ""
     for recorded in events:
         event = recorded.event
         if isinstance(event, RoundVerified):
             evidence = event.evidence
         elif isinstance(event, SandboxEnforced):
             sandbox = f"{event.level} ({event.detail})" if event.detail else str(event.level)
+        elif isinstance(event, GitStage) and event.stage == "publish":
+            unpushed = event.error
         elif isinstance(event, RunAccepted):
             ending = f"accepted as {event.commit} on {event.branch}"
         elif isinstance(event, RunRejected):
@@ -91,12 +98,14 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         state=fold(events),
         evidence=evidence,
         turns=tuple(e for e in plain if isinstance(e, TurnClosed)),
+        guesses=tuple(e for e in plain if isinstance(e, ImpactChecked)),
         reviews=tuple(e for e in plain if isinstance(e, ReviewGiven)),
         candidates=sum(isinstance(e, CandidateTried) for e in plain)
         + sum(e.count for e in plain if isinstance(e, CandidatesRejected)),
         sandbox=sandbox,
         flips=sum(isinstance(e, SelfFeedback) for e in plain),
         ending=ending,
+        unpushed=unpushed,
     )
 
 
@@ -142,7 +151,9 @@ def render_report(story: Story, diff: Diff | None) -> str:
     lines += _wrong(state)
     lines += _changed(diff, status)
     lines += _evidence(story)
+    lines += _units(state)
     lines += _turns(story)
+    lines += impact_lines(story.guesses)
     lines += _cost(story)
     lines += _next(story, status)
     return "\n".join(lines).rstrip() + "\n"
@@ -183,6 +194,18 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def _units(state: RunState) -> list[str]:
+    """The runs of a plan's units."""
+    if not state.plan.children:
+        return []
+    told = [
+        f"- {child.begun.unit_id}, run `{run}`: "
+        + (f"{child.ended.status}: {child.ended.reason}" if child.ended else "not ended")
+        for run, child in state.plan.children.items()
+    ]
+    return ["## Units", "", *told, ""]
+
+
 def _turns(story: Story) -> list[str]:
     if not story.turns:
         return []
@@ -192,6 +215,24 @@ def _turns(story: Story) -> list[str]:
         for t in story.turns
     ]
     return [*lines, ""]
+
+
+def impact_lines(guesses: Sequence[ImpactChecked]) -> list[str]:
+    """How good the guesses were which tests a change can reach; nothing when none was made."""
+    if not guesses:
+        return []
+    missed = sorted({test for guess in guesses for test in guess.missed})
+    selected, total = sum(g.selected for g in guesses), sum(g.total for g in guesses)
+    lines = [
+        "## Impact analysis",
+        "",
+        (
+            f"{len(guesses)} guesses, held against whole runs: {selected} of {total} tests "
+            f"selected, {len(missed)} missed."
+        ),
+    ]
+    lines += [f"- `{test}` changed its outcome and was not selected" for test in missed[:20]]
+    return [*lines, *([f"- and {len(missed) - 20} more"] if len(missed) > 20 else []), ""]  # noqa: PLR2004
 
 
 def _cost(story: Story) -> list[str]:
@@ -209,6 +250,7 @@ def _cost(story: Story) -> list[str]:
             f"{tried}{story.state.earlier_s:.1f} s."
         ),
         f"Sandbox: {story.sandbox or 'not used'}.",
+        *([f"Its branch was not pushed: {story.unpushed}."] if story.unpushed else []),
         "",
     ]
 

@@ -19,11 +19,15 @@ from pydantic import (
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
+from surefoot.kernel.promotion import SOLVER_PROMOTION_V1
+from surefoot.kernel.selection import ReleaseLimits
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.select import Pin
-from surefoot.values import Digest, Profile, TestFormat
+from surefoot.values import Digest, Profile, TestFormat, TurnAction
 
+_V1: Final = SOLVER_PROMOTION_V1
+_LIMITS: Final = ReleaseLimits()
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
 
@@ -101,11 +105,30 @@ class TestSettings(_Section):
         return self
 
 
+class PlanSettings(_Section):
+    """`[plan]`: how long `surefoot plan` asks, and how often a refused draft is mended."""
+
+    rounds: Annotated[int, Field(ge=0)] = 3
+    """Rounds of questions; 0 asks nothing."""
+    repairs: Annotated[int, Field(ge=0)] = 2
+
+
 class RepairSettings(_Section):
     """`[repair]`: how much one turn of the search may try."""
 
     max_candidates: Positive | None = None
     max_samples: Positive | None = None
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ScoreSettings(_Section):
+    """`[score]`: what counts how much when candidates of a fix are compared."""
+
+    passes: Share = 0.5
+    blast: Share = 0.3
+    reversible: Share = 0.2
 
 
 class CommandSettings(_Section):
@@ -134,10 +157,60 @@ class McpSettings(_Section):
     """Variables of the environment that it gets."""
 
 
+class ReleaseSettings(_Section):
+    """`[tools.release]`: the limits that enforcement waits for; what each means stands with `ReleaseLimits`."""
+
+    max_guardrail_increase: Share = _LIMITS.max_guardrail_increase
+    max_correction_increase: Share = _LIMITS.max_correction_increase
+    min_fallback_drills: Positive = _LIMITS.min_fallback_drills
+    max_false_promotions: Share = _LIMITS.max_false_promotions
+    max_false_holds: Share = _LIMITS.max_false_holds
+    max_class_misfit: Annotated[float, Field(ge=1)] = _LIMITS.max_class_misfit
+
+
+class PolicySettings(_Section):
+    """`[[tools.policy]]`: a version of the promotion policy of one's own; in force only after `tools policy set`."""
+
+    version: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,63}$")]
+    short_window: Annotated[int, Field(ge=5, le=100)] = _V1.short_window
+    medium_window: Annotated[int, Field(ge=20, le=200)] = _V1.medium_window
+    min_calls: Positive = _V1.min_calls
+    min_sessions: Positive = _V1.min_sessions
+    min_contract_rate: Share = _V1.min_contract_rate
+    min_success_rate: Share = _V1.min_success_rate
+    min_consistency: Share = _V1.min_consistency
+    regression_calls: Positive = _V1.regression_calls
+    benefit_of_doubt: bool = _V1.benefit_of_doubt
+    cool_down_calls: Annotated[int, Field(ge=0)] = _V1.cool_down_calls
+    returned_min_calls: Positive = _V1.returned_min_calls
+    returned_min_success_rate: Share = _V1.returned_min_success_rate
+
+
 class ToolSettings(_Section):
-    """`[tools]`: what the step loop may use beside its own tools."""
+    """`[tools]`: what the step loop may use beside its own tools, and how far the life cycle of forged ones goes."""
 
     mcp: tuple[McpSettings, ...] = ()
+    forge: bool = True
+    """A model that is no small one may write tools, and finds those that were written before."""
+    capture: bool = True
+    """Calls are recorded with their shape."""
+    shadow: bool = True
+    """The promotion policy decides, without effect."""
+    enforcement: bool = False
+    """What it decides has effect, once the release gate lets it."""
+    kill_switch: Literal["", "off", "incumbent-only"] = ""
+    release: ReleaseSettings = ReleaseSettings()
+    policy: tuple[PolicySettings, ...] = ()
+
+    @field_validator("policy")
+    @classmethod
+    def _policies_differ(cls, given: tuple[PolicySettings, ...]) -> tuple[PolicySettings, ...]:
+        names = [one.version for one in given]
+        if len(set(names)) < len(names) or _V1.version in names:
+            raise ValueError(
+                f"a version of a policy never changes, so its name is free only once: {', '.join(names)}"
+            )
+        return given
 
     @field_validator("mcp")
     @classmethod
@@ -148,14 +221,41 @@ class ToolSettings(_Section):
         return servers
 
 
+class GitSettings(_Section):
+    """`[git]`: what a turn leaves in git, and where else."""
+
+    turn_action: TurnAction = "commit"
+    """`commit`: on the run's branch. `snapshot`: a commit under `refs/surefoot/` only. `status-only`: its tree there."""
+    turn_push: Literal["never", "milestone", "always"] = "never"
+    """When the run's branch is pushed to the remote of the user's branch; needs `allow_network`."""
+
+    @model_validator(mode="after")
+    def _a_branch_to_push(self) -> Self:
+        if self.turn_push != "never" and self.turn_action != "commit":
+            raise ValueError(
+                "`turn_push` pushes the run's branch, which only `turn_action = commit` moves"
+            )
+        return self
+
+
 class RiskSettings(_Section):
     """`[risk]`: flags, all off by default."""
 
     allow_dependency_upgrades: bool = False
     allow_destructive_ops: bool = False
+    allow_network: bool = False
     allow_test_changes: bool = False
     allow_ci_changes: bool = False
     allow_suppressions: bool = False
+
+
+class HookSettings(_Section):
+    """`[hooks]`: commands of one's own around each unit of a plan; each is a list of words."""
+
+    pre_dispatch: tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...] = ()
+    """Before a unit's run begins."""
+    post_unit: tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...] = ()
+    """After it, before its work is merged."""
 
 
 class Settings(_Section):
@@ -165,10 +265,14 @@ class Settings(_Section):
     solver: SolverSettings = SolverSettings()
     models: ModelSettings = ModelSettings()
     test: TestSettings = TestSettings()
+    plan: PlanSettings = PlanSettings()
     repair: RepairSettings = RepairSettings()
+    score: ScoreSettings = ScoreSettings()
     audit: AuditSettings = AuditSettings()
     tools: ToolSettings = ToolSettings()
+    git: GitSettings = GitSettings()
     risk: RiskSettings = RiskSettings()
+    hooks: HookSettings = HookSettings()
 
     def widening(self) -> tuple[str, ...]:
         """Which keys of this file widen power, so that they need trust."""
@@ -185,8 +289,11 @@ class Settings(_Section):
         found += [f"models.{key}" for key in ("use", "card") if getattr(self.models, key)]
         if self.audit.commands:
             found.append("audit.commands")
+        if self.git.turn_push != "never":
+            found.append("git.turn_push")
         if self.tools.mcp:
             found.append("tools.mcp")
+        found += [f"hooks.{name}" for name, commands in self.hooks if commands]
         if self.test.command is not None:
             found.append("test.command")
         return tuple(found)
@@ -196,6 +303,7 @@ class Settings(_Section):
         return self.model_copy(
             update={
                 "risk": RiskSettings(),
+                "git": self.git.model_copy(update={"turn_push": "never"}),
                 "run": self.run.model_copy(
                     update={"base_url": None, "model": _trusted_model(self)}
                 ),
@@ -204,7 +312,8 @@ class Settings(_Section):
                     update={"use": (), "card": (), "profile": _trusted_profile(self)}
                 ),
                 "audit": self.audit.model_copy(update={"commands": ()}),
-                "tools": ToolSettings(),
+                "tools": self.tools.model_copy(update={"mcp": ()}),
+                "hooks": HookSettings(),
                 "test": self.test.model_copy(update={"command": None, "format": None}),
             }
         )

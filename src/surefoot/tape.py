@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from surefoot.codec import decode, digest_of, plain
+from surefoot.codec import decode, difference, digest_of, plain
 from surefoot.decisions.environment import ENVIRONMENT, EnvironmentQuestion
 from surefoot.errors import DivergenceError
 from surefoot.events import (
     BudgetReserved,
     Decided,
     Event,
+    GitStage,
     ModelAllowed,
     ModelAsked,
     ModelChosen,
@@ -32,6 +33,7 @@ from surefoot.events import (
     RunResumed,
     SolverPinned,
     TestsRan,
+    TestsWatched,
     TokensCounted,
     ToolFinished,
     TurnStarted,
@@ -51,6 +53,7 @@ from surefoot.kernel.ports import (
 from surefoot.models.select import GROUNDED
 from surefoot.records import Reader, settled
 from surefoot.values import (
+    CommitId,
     Digest,
     Message,
     ModelAnswer,
@@ -76,6 +79,7 @@ _SILENT: Final = frozenset(
         "sandbox.enforced",
         "solver.pinned",
         "policy.warning",
+        "promotion.decided",  # of the repository, not of the run
     }
 )
 _SPOKEN: Final = (ModelOpened, TokensCounted, ModelReplied, ModelFailed)
@@ -137,9 +141,9 @@ class Tape:
                 f"the run ends here, the replay goes on with {recorded.event.kind}"
             )
         expected = self._events[self._at]
-        difference = _difference(_essence(expected.event), _essence(recorded.event))
-        if difference:
-            raise DivergenceError(f"{_name(expected)}: {difference}")
+        differs = difference(_essence(expected.event), _essence(recorded.event))
+        if differs:
+            raise DivergenceError(f"{_name(expected)}: {differs}")
         self._at += 1
         self.compared += 1
 
@@ -216,15 +220,31 @@ class Tape:
             raise DivergenceError(f"{told}: the replay asks for {request.purpose}")
         return found.popleft() if len(found) > 1 else found[0]
 
+    def push(self, commit: CommitId) -> str:
+        """How the push that the record has next went; nothing is pushed again."""
+        del commit
+        events = (r.event for r in self._ahead())
+        found = (e for e in events if isinstance(e, GitStage) and e.stage == "publish")
+        return next((event.error for event in found), "")
+
     def report(self) -> TestReport | None:
         """The test run that the record has next."""
         event = next((r.event for r in self._ahead() if isinstance(r.event, TestsRan)), None)
         return None if event is None else decode(TestReport, self._get(event.report))
 
+    def reach(self) -> Mapping[str, frozenset[str]] | None:
+        """What the record's next watched tests ran; only guesses rest on it, so it is not looked at again."""
+        event = next((r.event for r in self._ahead() if isinstance(r.event, TestsWatched)), None)
+        return None if event is None else decode(dict[str, frozenset[str]], self._get(event.reach))
+
     def outcome(self) -> ToolOutcome | None:
         """The outcome of a tool that the record has next."""
         event = next((r.event for r in self._ahead() if isinstance(r.event, ToolFinished)), None)
         return None if event is None else decode(ToolOutcome, self._get(event.outcome))
+
+    def ahead(self) -> Iterator[Event]:
+        """What the record still holds."""
+        return (recorded.event for recorded in self._ahead())
 
     def _ahead(self) -> Iterator[Recorded]:
         return iter(self._events[self._at :])
@@ -337,6 +357,10 @@ class _TapedSuite:
         recorded = self._tape.report()
         return recorded if recorded is not None and _same(recorded, report) else report
 
+    def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
+        recorded = self._tape.reach()
+        return self._real.watch(root) if recorded is None else recorded
+
     def is_test_path(self, path: str) -> bool:
         return self._real.is_test_path(path)
 
@@ -391,23 +415,6 @@ def _without_passing(value: object) -> object:
     if isinstance(value, str):
         return _COMMIT.sub("commit …", value)
     return value
-
-
-def _difference(expected: object, found: object, place: str = "") -> str:
-    """The first place where two plain values differ, and how; empty when they do not."""
-    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
-        return next(
-            (
-                d
-                for key in expected
-                if (d := _difference(expected[key], found[key], f"{place}.{key}"))
-            ),
-            "",
-        )
-    if expected == found:
-        return ""
-    where = place.lstrip(".") or "event"
-    return f"{where} was {str(expected)[:160]!r}, is {str(found)[:160]!r}"
 
 
 def _same(recorded: TestReport, report: TestReport) -> bool:

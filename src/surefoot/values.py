@@ -566,7 +566,7 @@ class Unit:
 
     unit_id: UnitId
     unit_type: UnitType
-    strategy: Literal["repair", "fixer", "agent"]
+    strategy: Literal["repair", "fixer", "agent", "merge"]
     issue: Issue
     plan: PlanIR
     failing: tuple[str, ...] = ()
@@ -574,7 +574,7 @@ class Unit:
     findings: tuple[Finding, ...] = ()
     """Findings that must be gone on the result."""
     writes: tuple[str, ...] = ()
-    """Paths that the unit may change; empty is any product file."""
+    """Paths or globs that the unit may change; empty is any product file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -612,6 +612,31 @@ class ToolSpec:
     """`read`: looks at the worktree. `write`: changes files in it. `run`: executes something inside the sandbox."""
     example: str
     """Parameters of a typical call, as canonical JSON text."""
+    artifact: Digest | None = None
+    """Of a forged tool: the version that serves now."""
+    note: str = ""
+    """Of a forged tool: how far it is trusted, in a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractIntent:
+    """What a call is meant to bring about, and what is to happen when it does not."""
+
+    purpose: str
+    on_error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverShape:
+    """What the decision behind a call said of it (SPEC D1); a field that it did not say is None."""
+
+    stance: Literal["do", "shape", "forge", "orchestrate"] | None
+    capability_summary: str | None
+    reuse_basis: str | None
+    contract_intent: ContractIntent | None
+    promotion_intent: Literal["none", "local_pattern", "durable_tool_candidate"] | None
+    complete: bool
+    """Stance, contract intent and promotion intent were said; a call goes on without them, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -637,6 +662,10 @@ class ToolOutcome:
     """Paths that it wrote or deleted, sorted; a command's are found by looking at the worktree afterwards."""
     fits: bool = True
     """The call named a tool and its parameters fitted the schema; only then anything ran."""
+
+
+TurnAction: TypeAlias = Literal["commit", "snapshot", "status-only"]
+"""What keeps a turn's work: a commit on the run's branch, one beside it, or its tree alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -666,11 +695,26 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Two changes in one tree."""
+
+    tree: TreeId
+    conflicts: tuple[str, ...]
+    """Paths in conflict; the tree is of use only when there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """One fact that speaks for or against completion, as it goes into report and summary."""
 
     kind: Literal[
-        "failing-tests", "base-tests", "new-tests", "findings", "review", "protected-files"
+        "failing-tests",
+        "base-tests",
+        "new-tests",
+        "findings",
+        "changed-files",
+        "review",
+        "protected-files",
     ]
     command: str
     before: str

@@ -10,10 +10,20 @@ from typing import Final
 from surefoot.context import RepositoryMap
 from surefoot.execute.agent import AgentExecutor
 from surefoot.execute.agent import Surroundings as Place
-from surefoot.kernel.ports import Clock, Person, Processes, Suite, Toolbox, Workspace
+from surefoot.kernel.ports import (
+    Clock,
+    Notebook,
+    Person,
+    Processes,
+    Shelf,
+    Suite,
+    Toolbox,
+    Workspace,
+)
 from surefoot.settings import McpSettings
 from surefoot.suite import CommandPlan, SuitePlan, mounts, sees
 from surefoot.toolbox import Shelter, default_toolbox
+from surefoot.toolbox.forged import ForgingBox, Runner, Workshop
 from surefoot.toolbox.lsp import LanguageServers
 from surefoot.toolbox.mcp import McpServer, McpTools
 from surefoot.toolbox.programs import Programs
@@ -22,6 +32,18 @@ from surefoot.values import SandboxLevel, TreeId
 _CHARACTERS_A_TOKEN: Final = 4
 _MOST_TOKENS: Final = 3_000
 """Of the map, whatever the model could hold: it stands in every prompt of the turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forging:
+    """Where the agent finds the tools that it wrote, and what it writes new ones with."""
+
+    shelf: Shelf
+    notebook: Notebook
+    python: Path
+    """Interprets them, without packages."""
+    session: str
+    """As in `CallFacts.session`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +69,10 @@ class Workbench:
     """Is told of each server that cannot be used."""
     tools: Callable[[Toolbox], Toolbox]
     """What stands between the executor and its tools."""
+    forging: Forging | None = None
+    """None: no forged tools, and no new ones."""
+    capture: bool = False
+    """Calls are recorded with the shape of their decision."""
 
     def agent(self, workspace: Workspace) -> AgentExecutor:
         """The executor; its commands see what the project's tests see."""
@@ -66,6 +92,7 @@ class Workbench:
                 person=self.person,
                 clock=self.clock,
             ),
+            capture=self.capture,
         )
 
     @contextmanager
@@ -87,7 +114,18 @@ class Workbench:
             more = (languages, *mcp.tools(workspace))
             for trouble in mcp.troubles:
                 self.warn(trouble)
-            yield self.tools(default_toolbox(self.processes, shelter, path=path, more=more))
+            box = default_toolbox(self.processes, shelter, path=path, more=more)
+            yield self.tools(box if self.forging is None else self._forging(box, self.forging))
+
+    def _forging(self, box: Toolbox, given: Forging) -> Toolbox:
+        shop = Workshop(
+            shelf=given.shelf,
+            runner=Runner(self.processes, given.python),
+            notebook=given.notebook,
+            clock=self.clock,
+            session=given.session,
+        )
+        return ForgingBox(box, shop)
 
     def _is_outside(self, settings: McpSettings) -> bool:
         """A server that lies in the repository could be rewritten by the run that it is given secrets in."""

@@ -34,12 +34,12 @@ class Pretending:
 def test_a_fence_with_holes_is_refused_for_work(tmp_path: Path) -> None:
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
     with pytest.raises(SandboxError, match=r"write_outside.*surefoot doctor"):
-        assembly._tried(pretending, tmp_path, accepted=False)  # type: ignore[arg-type]
+        assembly.tried_fence(pretending, tmp_path, accepted=False)  # type: ignore[arg-type]
 
 
 def test_a_user_may_accept_them_and_the_run_says_which(tmp_path: Path) -> None:
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
-    said = assembly._tried(pretending, tmp_path, accepted=True)  # type: ignore[arg-type]
+    said = assembly.tried_fence(pretending, tmp_path, accepted=True)  # type: ignore[arg-type]
     assert "write_outside" in said
 
 

@@ -15,10 +15,10 @@ from surefoot.errors import UsageError
 from surefoot.events import RunOpened, RunStopped
 from surefoot.gitops import open_workspace
 from surefoot.handover import accept, collect, reject
-from surefoot.inspection import verify_run
 from surefoot.kernel.journal import Journal
 from surefoot.project import Places, Project, open_project
 from surefoot.values import FileEdit, Issue, RunId, RunStatus
+from surefoot.verify import verify_run
 
 RUN = RunId("20261122-101500-abcd")
 
@@ -90,18 +90,20 @@ def test_gc_keeps_work_that_can_be_taken_or_resumed(
 
 
 @pytest.mark.parametrize("decided", ["accepted", "rejected", "blocked"])
-def test_gc_removes_work_that_nobody_needs(
+def test_gc_leaves_of_what_was_decided_only_what_verifies_it(
     project: Project, around: Surroundings, scripted: str, decided: str
 ) -> None:
-    """What was accepted is on the branch; what was rejected or came to nothing is wanted by nobody."""
+    """The worktree of work that is on the branch, was thrown away or came to nothing goes; its commits stay."""
     blocked = decided == "blocked"
     opened(project, around, scripted, RunStatus.BLOCKED if blocked else RunStatus.COMPLETE)
     if decided == "accepted":
         accept(project, RUN, around)
     elif decided == "rejected":
         reject(project, RUN, around, "no")
+    before = refs(project)
     collect(project, around)
-    assert refs(project) == []
+    assert refs(project) == before
+    assert (before == []) == (decided == "rejected")
     assert git(project, "worktree", "list", "--porcelain").count("worktree ") == 1
 
 

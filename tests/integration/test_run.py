@@ -29,7 +29,7 @@ from surefoot.events import (
 )
 from surefoot.gates import default_gates
 from surefoot.gates.review import Inspector, RuleReviewer, objection
-from surefoot.gitops import GitWorkspace, Repository, open_workspace, reopen_workspace
+from surefoot.gitops import Repository, open_workspace, reopen_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import (
@@ -37,7 +37,6 @@ from surefoot.kernel.ports import (
     Asker,
     Executor,
     Gate,
-    GateInput,
     Notebook,
     Processes,
     Suite,
@@ -56,6 +55,7 @@ from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
+from surefoot.preflight import SyntaxCritic
 from surefoot.sandbox import open_processes
 from surefoot.solver import RuleSolver
 from surefoot.suite import PytestSuite, detect
@@ -69,8 +69,6 @@ from surefoot.values import (
     Digest,
     FileEdit,
     GateName,
-    GateOutcome,
-    GateResult,
     Issue,
     Limits,
     ModelFailure,
@@ -169,6 +167,9 @@ class Bench:
     processes: Processes
     tmp: Path
     journal: Journal = field(init=False)
+    gate_s: float = 30.0
+    wrap: Callable[[Workspace], Workspace] = lambda workspace: workspace
+    """Puts something between the run and its worktree."""
     ledger: MemoryLedger = field(init=False)
     gates: dict[GateName, Gate] = field(default_factory=lambda: dict(default_gates()))
     models: tuple[str, ...] = ("light",)
@@ -214,7 +215,7 @@ class Bench:
             )
         )
         with open_workspace(self.repository, RunId("r1"), home=self.tmp / "home") as workspace:
-            return Run(self.ports(workspace, executor)).run()
+            return Run(self.ports(self.wrap(workspace), executor)).run()
 
     def resume(self, executor: Executor) -> RunStatus:
         """Take the run up from what the ledger holds."""
@@ -230,7 +231,7 @@ class Bench:
         ) as workspace:
             return Run(self.ports(workspace, executor)).run()
 
-    def ports(self, workspace: GitWorkspace, executor: Executor) -> RunPorts:
+    def ports(self, workspace: Workspace, executor: Executor) -> RunPorts:
         """Real parts around one executor."""
         plan = detect(self.repository.root, python=sys.executable, command=None, environ={})
         suite = self.suite or PytestSuite(
@@ -271,10 +272,12 @@ class Bench:
             clock=clock,
             sandbox=self.processes.level,
             unsandboxed_allowed=False,
+            gate_s=self.gate_s,
         )
         return RunPorts(
             turn=turn,
             planner=RulePlanner(lambda _finding: False),
+            critic=SyntaxCritic(lambda path: path.startswith("test")),
             reviewers=(RuleReviewer(self.inspectors),),
             person=Refusing(),
             router=router,
@@ -577,28 +580,6 @@ def test_a_lock_stops_a_run_at_its_next_step(bench: Bench) -> None:
     assert len(bench.turns) == 1
 
 
-@dataclass(frozen=True)
-class Stubborn:
-    """A gate that always says the same, or breaks."""
-
-    name: GateName
-    breaks: bool
-
-    def evaluate(self, state: GateInput) -> GateResult:
-        """Say no."""
-        if self.breaks:
-            raise RuntimeError("gate is broken")
-        return GateResult(gate=self.name, outcome=GateOutcome.HARD_FAIL, failure=None, reason="no")
-
-
-@pytest.mark.parametrize("breaks", [False, True])
-@pytest.mark.parametrize("name", list(GateName))
-def test_every_gate_decides(bench: Bench, name: GateName, *, breaks: bool) -> None:
-    """A gate that always fails stops the unit, and so does one that throws: none is only telemetry."""
-    bench.gates[name] = Stubborn(name, breaks)
-    assert bench.run(writes("calc.py", FIXED)) is RunStatus.BLOCKED
-
-
 def test_a_veto_sends_the_work_back_and_then_blocks(bench: Bench) -> None:
     """Vetoed work is done again from the base, and a veto that stays ends as a blocker with its words."""
     bench.inspectors = (lambda _seen: [objection("odd", "calc.py", "this smells")],)
@@ -664,6 +645,11 @@ class Reckoned:
             command=self.command, state=ReportState.COMPLETE, exit_code=0, results=kept
         )
 
+    def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
+        """Nothing is seen."""
+        del root
+        return {}
+
     def is_test_path(self, path: str) -> bool:
         """As the real one."""
         return path.startswith("tests/")
@@ -675,6 +661,34 @@ class Reckoned:
     def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
         """Nobody asks."""
         raise NotImplementedError
+
+
+class Slow(Reckoned):
+    """The same, and it says that it took its time."""
+
+    def __init__(self) -> None:
+        self.asked: list[bool] = []
+        """Whether the whole was asked for, each time."""
+
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
+        """As the faster one."""
+        self.asked.append(tests is None)
+        return replace(super().run(root, tests, room=room), wall_s=40.0)
+
+
+def test_a_turn_that_breaks_what_it_can_reach_is_refused_without_a_whole_run(bench: Bench) -> None:
+    """It is rolled back with the name of the test; the next turn is decided by a whole run, and the run is complete."""
+    slow = bench.suite = Slow()
+    broken = FIXED.replace("x / 2", "x")
+    assert bench.run(writes("calc.py", broken), writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    first, second = bench.turns
+    assert (first.ended_as, first.gate) == ("rollback", GateName.VERIFICATION)
+    assert "broken: tests/test_calc.py::test_half, of the 3 tests that the change" in first.reason
+    assert second.ended_as == "commit"
+    baseline, refused, decided = slow.asked[0], slow.asked[1:4], slow.asked[4:]
+    assert baseline
+    assert refused == [False, False, False]
+    assert True in decided
 
 
 IDLE = TurnOutput(transcript="", claim="none")

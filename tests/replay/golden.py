@@ -3,11 +3,15 @@
 Lines that are there never change: they are what ledgers in the field look like.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import get_args
 
+from surefoot import artifacts as a
 from surefoot import events as e
+from surefoot import judgements as j
+from surefoot import nodes as n
+from surefoot import plans as p
 from surefoot import values as v
 from surefoot.ledger import FileLedger, read_events
 from surefoot.testing.clock import FakeClock
@@ -46,6 +50,22 @@ PLAN = v.PlanIR(
     confidence=0.75,
 )
 ISSUE = v.Issue(source="test", text="# It breaks", tests=("tests/test_a.py::test_b",))
+VERSION = a.VersionId(interface=a.Interface(kind="tool", name="notes", method="add"), artifact=BLOB)
+RECORD = a.DecisionRecord(
+    version=VERSION,
+    incumbent=None,
+    decision=a.Decision.CONTINUE_PROBATION,
+    before=a.LifecycleState.PROBATION,
+    after=a.LifecycleState.PROBATION,
+    policy="solver_promotion_v1",
+    window="medium:200",
+    enforced=False,
+    calls=7,
+    conditions=(
+        a.Condition(name="calls", value=7, needed=10, met=False),
+        a.Condition(name="contract_pass_rate", value=None, needed=0.95, met=False),
+    ),
+)
 SAMPLES: tuple[e.Event, ...] = (
     e.RunOpened(
         issue=ISSUE,
@@ -79,7 +99,83 @@ SAMPLES: tuple[e.Event, ...] = (
             ),
         )
     ),
+    e.PlanClarified(
+        clarified=p.Clarified(
+            question=p.Question(
+                question_id="Q1",
+                text="Which total?",
+                options=("shop.py", "till.py"),
+                recommended=0,
+                default=None,
+                why="two files define it",
+            ),
+            answer="till.py",
+            by="ursula",
+            at="2026-01-01T00:00:00+00:00",
+        )
+    ),
+    e.SourceRead(
+        source=p.Source(where="httpx 0.28.1: _client.py", fact="Client(timeout=…)", digest=BLOB)
+    ),
+    e.PlanGated(
+        plan=BLOB,
+        attempt=2,
+        refusals=(
+            p.Refusal(
+                code="acceptance", subject="U1", message="unit U1 has no acceptance criterion"
+            ),
+        ),
+    ),
+    e.PlanWritten(plan=BLOB, files=("ROADMAP.md", "plan.json")),
+    e.PlanAdopted(plan_id="p1", plan=BLOB, milestones=("p1/M1",), order=(UNIT,), jobs=2),
+    e.ChildStarted(
+        node="unit",
+        unit_id=UNIT,
+        run=v.RunId(f"{RUN}.fix-1.1"),
+        attempt=1,
+        base=COMMIT,
+        base_tree=TREE,
+        tokens=1000,
+        cost_usd=0.5,
+        reason="mend it",
+    ),
+    e.ChildEnded(
+        unit_id=UNIT,
+        run=v.RunId(f"{RUN}.fix-1.1"),
+        status=v.RunStatus.COMPLETE,
+        reason="every proof holds",
+        ledger_head="ef" * 32,
+        base_tree=TREE,
+        tree=TREE,
+        commit=COMMIT,
+        usage=USAGE,
+        model_calls=3,
+        facts=("high src/a.py:3 wrong",),
+    ),
+    e.UnitBlocked(unit_id=UNIT, reason="it needs U1, which failed"),
+    e.MergeConflicted(
+        unit_id=UNIT,
+        run=v.RunId(f"{RUN}.fix-1.1"),
+        commit=COMMIT,
+        onto=TREE,
+        paths=("src/a.py",),
+    ),
+    e.PartVerified(
+        part="S1",
+        level="slice",
+        tree=TREE,
+        commit=COMMIT,
+        passed=True,
+        reason="2 tests pass",
+        tests=("tests/test_a.py::test_b",),
+        report=v.EventId(f"{RUN}:1"),
+    ),
+    e.MilestoneClaimed(
+        milestone="p1/M1", node=n.NodeKind.TEAM_WORKER, run=RUN, worker="4711:120044"
+    ),
+    e.MilestoneReleased(milestone="p1/M1", run=RUN, branch="refs/heads/main"),
     e.TurnStarted(unit_id=UNIT, number=1, tree=TREE),
+    e.ExecutorEnded(output=BLOB, error="GitError: `git add` ended with 1"),
     e.CheckpointWritten(
         checkpoint=v.Checkpoint(
             outcome=v.CheckpointOutcome.COMPLETE,
@@ -131,6 +227,7 @@ SAMPLES: tuple[e.Event, ...] = (
         usage=USAGE,
     ),
     e.LedgerRepaired(dropped_bytes=17, dropped=BLOB),
+    e.RunArchived(run_id=RUN, file=f"{RUN}.zip", sha256="cd" * 32, head="ef" * 32),
     e.RunsCollected(runs=(RUN,), worktrees=("worktrees/a",), refs=("refs/heads/surefoot/a",)),
     e.BudgetReserved(purpose="candidate_edit", tokens=900, cost_usd=0.0),
     e.BudgetRefused(purpose="candidate_edit", what="tokens", asked=900.0, left=12.0),
@@ -236,13 +333,106 @@ SAMPLES: tuple[e.Event, ...] = (
         policy_bundle="tool_call/1",
         wall_s=0.25,
     ),
+    e.ScheduleOpened(graph=BLOB, nodes=3, jobs=2, seed=7),
+    e.NodeStarted(node_id=n.NodeId("U1"), node_kind=n.NodeKind.UNIT, attempt=1),
+    e.NodeSettled(
+        node_id=n.NodeId("U1"),
+        outcome=n.NodeOutcome.REPLACED,
+        cause="a.py: merge conflict",
+        used=n.Cost(tokens=900, cost_usd=0.000125, iterations=2),
+        added=(
+            n.Node(
+                node_id=n.NodeId("U1/again"),
+                kind=n.NodeKind.REPROCESS,
+                needs=(n.NodeId("U0"),),
+                after=(n.NodeId("U2"),),
+                reads=("src/**",),
+                writes=("a.py",),
+                reserve=n.Cost(tokens=1000, iterations=1),
+            ),
+        ),
+    ),
+    e.TestsWatched(tree=TREE, count=40, reach=BLOB),
+    e.ImpactChecked(
+        level="slice",
+        tree=TREE,
+        selected=3,
+        total=41,
+        missed=("tests/test_a.py::test_b",),
+        reason="3 of 41 tests by imports",
+        levels="levels/1",
+    ),
+    e.BoundariesChecked(
+        tree=TREE,
+        files=("a.py",),
+        boundaries=(
+            j.Boundary(
+                kind="signature",
+                place="a.py:1",
+                contract="f: its parameters are (x), not (x, y)",
+                problem="`f(1, 2)` at b.py:3 does not bind: too many positional arguments",
+            ),
+        ),
+    ),
+    e.RoundDecided(
+        number=1,
+        tree=TREE,
+        gates=(
+            j.DecisionGate(
+                gate="G2",
+                asks="contracts hold",
+                passed=False,
+                reason="a.py:1",
+                events=(v.EventId("20260101-000000-0001:9"),),
+            ),
+        ),
+        go=False,
+    ),
+    e.NodeDeferred(node_id=n.NodeId("U3"), what="tokens", asked=900.0, left=12.0),
+    e.ToolsOffered(offer=BLOB, count=3),
+    e.ArtifactStored(version=VERSION, capability="note keeping"),
+    e.ArtifactUsed(
+        version=VERSION,
+        call=a.CallFacts(
+            session="ab12",
+            ok=False,
+            contract=True,
+            faults=(a.Fault.PROVENANCE,),
+            reads=("notes",),
+            writes=("notes",),
+        ),
+        chosen="incumbent",
+        wall_s=0.25,
+    ),
+    e.PromotionDecided(record=RECORD),
+    e.LifecycleForced(
+        version=VERSION,
+        act=a.OperatorAct.DEMOTE,
+        before=a.LifecycleState.DURABLE,
+        after=a.LifecycleState.DEGRADED,
+        reason="it lost lines",
+        who="somebody",
+    ),
+    e.PromotionPolicySet(
+        version="solver_promotion_v1",
+        policy=BLOB,
+        capability="log analysis",
+        reason="trend of false holds",
+        who="somebody",
+    ),
+    e.EnforcementApproved(missing=("2 of 3 domains",), reason="trial", who="somebody"),
 )
 
 
 def main() -> None:
     """Append what is missing."""
     present = {record.event.kind for record in read_events(GOLDEN)} if GOLDEN.exists() else set()
-    clock = FakeClock(datetime(2026, 1, 1, 0, 0, len(present), 250_000, tzinfo=UTC), step_s=1.0)
+    begin = datetime(2026, 1, 1, 0, 0, 0, 250_000, tzinfo=UTC)
+    clock = FakeClock(begin + timedelta(seconds=len(present)), step_s=1.0)
+    start = datetime(2026, 1, 1, 0, 0, 0, 250_000, tzinfo=UTC) + timedelta(seconds=len(present))
+    clock = FakeClock(start, step_s=1.0)
+    first = datetime(2026, 1, 1, microsecond=250_000, tzinfo=UTC)
+    clock = FakeClock(first + timedelta(seconds=len(present)), step_s=1.0)
     ledger = FileLedger.open(
         GOLDEN, blobs=GOLDEN.parent / "blobs", trace_id=RUN, clock=clock, redact=str
     )

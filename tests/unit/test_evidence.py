@@ -157,6 +157,32 @@ class TestFindings:
         assert not evidence.findings_gone([finding("x")], audit("y"), audit("y"), ()).passed
         assert not evidence.findings_gone([], audit("y"), audit("y"), ()).passed
 
+    def test_a_line_that_reads_otherwise_is_not_mended(self) -> None:
+        """As many findings of the kind in the file as before: the fingerprint went, the finding did not."""
+        assert not evidence.findings_gone([finding("x")], audit("x"), audit("y"), ()).passed
+        assert not evidence.findings_gone(
+            [finding("x")], audit("x", "y"), audit("y", "z"), ()
+        ).passed
+
+    def test_a_finding_that_came_up_on_the_way_may_be_a_target(self) -> None:
+        """A later round is about what it saw, which the base need not have had."""
+        gone = evidence.findings_gone([finding("z")], audit("x"), audit("x"), (), seen=["z"])
+        assert gone.passed
+
+    @pytest.mark.parametrize(
+        ("after", "fewer"),
+        [
+            (audit("x"), True),
+            (audit("x", "y"), False),
+            (audit("z"), True),
+            (audit("z", "w"), False),
+            (audit(state=AuditorState.BROKEN), False),
+        ],
+    )
+    def test_fewer(self, after: Audit, *, fewer: bool) -> None:
+        """What is kept of a part has strictly fewer findings of its kinds, and every tool has answered."""
+        assert evidence.fewer_findings([finding("y")], audit("x", "y"), after) is fewer
+
     def test_a_broken_tool_is_no_ci_pass(self) -> None:
         """Zero findings of a broken tool are not zero findings."""
         assert audit().ci_pass

@@ -8,7 +8,6 @@ from tests.unit.reports import GREEN
 from surefoot.gates import default_gates
 from surefoot.gates.review import FLAG_OF, RuleReviewer, objection
 from surefoot.kernel.ports import GateInput, ReviewInput, TurnOutput
-from surefoot.kernel.run import is_consistent
 from surefoot.values import (
     RISK_FLAGS,
     Checkpoint,
@@ -26,7 +25,6 @@ from surefoot.values import (
     ModelFault,
     PlanIR,
     PlanStep,
-    Review,
     SandboxLevel,
     StepIntent,
     TreeId,
@@ -118,7 +116,15 @@ CASES: list[tuple[GateName, dict[str, object], GateOutcome, str]] = [
     (GateName.ARTIFACT, {"contents": {"a.json": ("", "{")}}, AGAIN, "artifact"),
     (GateName.ARTIFACT, {"contents": {"a.toml": ("", "= 1")}}, AGAIN, "artifact"),
     (GateName.VERIFICATION, {"evidence": ()}, AGAIN, "verification"),
-    (GateName.VERIFICATION, {"evidence": (proof(passed=False),)}, AGAIN, "code"),
+    (
+        GateName.VERIFICATION,
+        {
+            "evidence": (proof(passed=False),),
+            "checkpoint": word(Classification.PROGRESS, CheckpointOutcome.CONTINUE),
+        },
+        AGAIN,
+        "code",
+    ),
     (
         GateName.VERIFICATION,
         {"evidence": (proof(), proof("base-tests", passed=False)), "gain": True},
@@ -166,7 +172,11 @@ def test_a_bad_turn_is_stopped(
 
 def test_less_than_complete_is_kept_only_with_a_gain() -> None:
     """Strictly fewer failures and no harm: kept. No gain: rolled back."""
-    partial = replace(GOOD, evidence=(proof(passed=False), proof("base-tests")))
+    partial = replace(
+        GOOD,
+        evidence=(proof(passed=False), proof("base-tests")),
+        checkpoint=word(Classification.PROGRESS, CheckpointOutcome.CONTINUE),
+    )
     gate = default_gates()[GateName.VERIFICATION]
     assert gate.evaluate(replace(partial, gain=True)).outcome is GateOutcome.PASS
     assert gate.evaluate(partial).outcome is AGAIN
@@ -234,10 +244,45 @@ def test_flags_lift_the_guard_on_tests_and_ci() -> None:
     assert RuleReviewer([]).review(replace(guarded, risk_flags=flags)).action == "PROCEED"
 
 
-@pytest.mark.parametrize("verdict", ["PASS", "FAIL", "WAIVER"])
-@pytest.mark.parametrize("action", ["PROCEED", "BLOCK"])
-def test_only_three_pairs_are_consistent(verdict: str, action: str) -> None:
-    """PASS+PROCEED, FAIL+BLOCK, WAIVER+PROCEED; any other pair is a contradiction."""
-    review = Review(verdict=verdict, action=action, reason="r")  # type: ignore[arg-type]
-    good = {("PASS", "PROCEED"), ("FAIL", "BLOCK"), ("WAIVER", "PROCEED")}
-    assert is_consistent(review) is ((verdict, action) in good)
+def test_complete_over_a_failing_proof_is_a_contradiction() -> None:
+    """Whatever was gained, done over failing checks fails hard."""
+    claimed = replace(GOOD, evidence=(proof(passed=False), proof("base-tests")), gain=True)
+    result = default_gates()[GateName.VERIFICATION].evaluate(claimed)
+    assert (result.outcome, result.failure) == (HARD, "verification")
+    assert "done is said over failing checks" in result.reason
+
+
+FIXER = replace(UNIT, strategy="fixer")
+
+
+def test_a_strategy_that_repeats_itself_gets_one_turn() -> None:
+    """What asks no model would do the same again: the unit ends with what is left, and a gain stays committed."""
+    half = replace(
+        GOOD,
+        unit=FIXER,
+        evidence=(proof("findings", passed=False), proof("base-tests")),
+        checkpoint=word(Classification.PROGRESS, CheckpointOutcome.CONTINUE),
+    )
+    gates = default_gates()
+    assert gates[GateName.VERIFICATION].evaluate(half).outcome is HARD
+    assert gates[GateName.VERIFICATION].evaluate(replace(half, gain=True)).outcome is (
+        GateOutcome.PASS
+    )
+    assert gates[GateName.CLOSEOUT].evaluate(replace(half, gain=True)).outcome is HARD
+    assert gates[GateName.CLOSEOUT].evaluate(replace(GOOD, unit=FIXER)).outcome is GateOutcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [("sandbox: gone", "tool"), ("environment: no git", "tool"), ("ValueError: x", "execution")],
+)
+def test_what_the_executor_works_with_is_a_class_of_its_own(error: str, failure: str) -> None:
+    """A broken sandbox or environment is the tools' failure, not the executor's."""
+    result = default_gates()[GateName.EXECUTION].evaluate(replace(GOOD, error=error))
+    assert (result.outcome, result.failure) == (AGAIN, failure)
+
+
+def test_a_branch_that_did_not_move_is_a_failed_closeout() -> None:
+    """A commit that the branch does not stand at was not made."""
+    result = default_gates()[GateName.CLOSEOUT].evaluate(replace(GOOD, error="closeout: it stands"))
+    assert (result.outcome, result.failure) == (AGAIN, "closeout")

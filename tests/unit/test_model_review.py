@@ -7,10 +7,10 @@ from tests.unit.reports import GREEN
 
 from surefoot.decisions.review import ReviewQuestion, parse, place_of, render
 from surefoot.gates.model_review import ModelReviewer
+from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import ReviewInput
-from surefoot.kernel.run import is_consistent
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import Rule, ScriptedModel
@@ -70,7 +70,7 @@ def reviewed(rules: Sequence[Rule] | Sequence[str]) -> tuple[str, str, str, int]
     ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
     asker = MeteredModel(model, journal, ceilings, FakeClock())
     review = ModelReviewer(asker, journal).review(seen())
-    assert is_consistent(review)
+    assert in_review(review) is None
     return review.verdict, review.action, review.reason, len(model.asked)
 
 

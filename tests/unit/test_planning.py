@@ -2,15 +2,19 @@
 
 import pytest
 
-from surefoot.decisions.planning import RulePlanner, code_words, related
+from surefoot.decisions.planning import RulePlanner, Ways, code_words, related
 from surefoot.events import Event
 from surefoot.values import (
     Audit,
+    AuditorResult,
+    AuditorState,
     Digest,
     EventId,
+    Finding,
     Frame,
     Issue,
     ReportState,
+    Severity,
     TestOutcome,
     TestReport,
     TestResult,
@@ -124,3 +128,66 @@ def test_code_words_are_names_not_prose() -> None:
     }
     assert not code_words("Please make it work again")
     assert not related(Issue(source="text", text="make it work"), BASELINE.results[0])
+
+
+def found(tool: str, rule: str, severity: Severity, category: str) -> Finding:
+    """A finding with a fingerprint of its own."""
+    return Finding(
+        finding_id=f"{tool}:{rule}",
+        tool=tool,
+        rule=rule,
+        severity=severity,
+        category=category,  # type: ignore[arg-type]
+        file="a.py",
+        line=1,
+        column=1,
+        message="m",
+        fingerprint=f"{tool}{rule}",
+    )
+
+
+LINT = found("ruff", "F401", Severity.LOW, "lint")
+WEAK = found("bandit", "B324", Severity.HIGH, "security")
+SHELL = found("bandit", "B602", Severity.HIGH, "security")
+GREEN = TestReport(command=("pytest",), state=ReportState.COMPLETE, exit_code=0)
+
+
+def audited(*findings: Finding, ways: Ways | None = None, earlier: tuple[Unit, ...] = ()) -> object:
+    """(id, strategy, rules) of each unit of an audit's round, or the reason why there is none."""
+    result = AuditorResult(tool="x", state=AuditorState.OK, findings=findings)
+    planner = RulePlanner(lambda f: f.rule != "B602", ways)
+    made = planner.plan(
+        Issue(source="audit"), GREEN, Audit(results=(result,)), (), Notes(), earlier=earlier
+    )
+    if isinstance(made, str):
+        return made
+    return [(u.unit_id, u.strategy, [f.rule for f in u.findings]) for u in made]
+
+
+def test_a_cluster_is_a_unit_and_the_worst_comes_first() -> None:
+    """By cause, without what nothing mends; a strong model gets what blocks and is left."""
+    fixed = [("fix-security", "fixer", ["B324"]), ("fix-lint", "fixer", ["F401"])]
+    assert audited(LINT, WEAK, SHELL) == fixed
+    hard = ("solve-security", "agent", ["B602"])
+    assert audited(LINT, WEAK, SHELL, ways=Ways(hard="agent")) == [fixed[0], hard, fixed[1]]
+
+
+def test_a_round_tries_nothing_twice_in_the_same_way() -> None:
+    """What a fix left goes to the model where there is one, under another name; then a person is told of it."""
+    first = RulePlanner(lambda _f: True).plan(
+        Issue(source="audit"),
+        GREEN,
+        Audit(results=(AuditorResult(tool="x", state=AuditorState.OK, findings=(WEAK, LINT)),)),
+        (),
+        Notes(),
+    )
+    assert isinstance(first, tuple)
+    told = audited(WEAK, LINT, earlier=first)
+    assert isinstance(told, str)
+    assert told.startswith("1 blocking findings that no safe fix mends; a person has to: a.py:1")
+    assert audited(WEAK, ways=Ways(hard="agent"), earlier=first) == [
+        ("solve-security", "agent", ["B324"])
+    ]
+    assert audited(LINT, earlier=first) == (
+        "1 findings, none blocking, and none that can be mended without a model"
+    )

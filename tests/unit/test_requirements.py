@@ -20,10 +20,10 @@ from surefoot.decisions.verification import (
 )
 from surefoot.events import Decided
 from surefoot.gates.requirements import RequirementReviewer
+from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import ReviewInput
-from surefoot.kernel.run import is_consistent
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import Rule, ScriptedModel
@@ -53,7 +53,7 @@ class Desk:
     def review(self, shown: ReviewInput | None = None) -> Review:
         """Its word; always one of the three consistent pairs."""
         word = self.reviewer.review(shown or seen())
-        assert is_consistent(word)
+        assert in_review(word) is None
         return word
 
 

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from surefoot.errors import DivergenceError
-from surefoot.events import FactLearned, RunResumed
+from surefoot.events import FactLearned, RunResumed, TestsWatched
 from surefoot.tape import Tape
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
+from surefoot.values import TreeId
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -35,6 +36,16 @@ def test_the_time_in_which_a_run_lay_still_does_not_count() -> None:
     assert tape.compared == 2
     assert tape.unmet() is None
     assert tape.now() - began <= timedelta(seconds=10)
+
+
+def test_what_watched_tests_ran_is_taken_from_the_record() -> None:
+    """It may vary from run to run, and only guesses rest on it."""
+    ledger = MemoryLedger(clock=FakeClock(START))
+    reach = ledger.put(b'{"t.py::test":["a.py"]}')
+    ledger.append(TestsWatched(tree=TreeId("7e" * 20), count=1, reach=reach))
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    assert tape.reach() == {"t.py::test": frozenset({"a.py"})}
+    assert Tape((), ledger.get).reach() is None
 
 
 def test_the_first_difference_is_named_by_its_place() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec
 
 import typer
 
-from surefoot.errors import LockedError, SettingsError, SurefootError, UsageError
+from surefoot.errors import LockedError, PlanRefusedError, SettingsError, SurefootError, UsageError
 
 if TYPE_CHECKING:
     from surefoot.assembly import Surroundings
@@ -34,18 +34,28 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object,
 
 def command(body: Callable[P, None]) -> Callable[P, None]:
     """Give a command the error boundary: one sentence with the mend, and the exit code of the vocabulary."""
+    return _bounded(body, _exit_code, broken=1)
 
+
+def checker(body: Callable[P, None]) -> Callable[P, None]:
+    """The same for a command of which 1 means that something is wrong: whatever kept it from answering is 2."""
+    return _bounded(body, lambda _: 2, broken=2)
+
+
+def _bounded(
+    body: Callable[P, None], exit_code: Callable[[SurefootError], int], *, broken: int
+) -> Callable[P, None]:
     @functools.wraps(body)
     def bounded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             body(*args, **kwargs)
         except SurefootError as error:
             typer.echo(f"surefoot: {error}", err=True)
-            raise typer.Exit(_exit_code(error)) from None
+            raise typer.Exit(exit_code(error)) from None
         except BrokenPipeError:
             # The reader of our output went away (`surefoot events | head`): that is its right.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(1) from None
+            raise typer.Exit(broken) from None
         except OSError as error:
             if error.errno not in _DISK:
                 raise
@@ -55,7 +65,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
                 "free some space or make it writable, or set SUREFOOT_HOME to another place",
                 err=True,
             )
-            raise typer.Exit(1) from None
+            raise typer.Exit(broken) from None
 
     return bounded
 
@@ -63,7 +73,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
 def _exit_code(error: SurefootError) -> int:
     if isinstance(error, UsageError | SettingsError):
         return 2 if isinstance(error, UsageError) else 1
-    return NO if isinstance(error, LockedError) else 1
+    return NO if isinstance(error, LockedError | PlanRefusedError) else 1
 
 
 def places() -> "Places":

@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from surefoot.cli.common import JsonOption, RepoOption, RunArgument, command, open_here
-from surefoot.cli.solve import (
+from surefoot.cli.options import (
     IterationsOption,
+    QuietOption,
     TimeOption,
     TokensOption,
     UsdOption,
-    finish,
-    watched,
 )
+from surefoot.cli.solve import finish, watched
 
 
 @command
@@ -25,13 +25,13 @@ def resume(
     budget_usd: UsdOption = None,
     budget_tokens: TokensOption = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept if complete.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with a run that was interrupted, killed, paused, or ran out of budget."""
     project = open_here(repo)
-    from surefoot.app import resume as take_up
     from surefoot.assembly import Request
+    from surefoot.planrun.run import go_on as take_up
     from surefoot.values import Issue
 
     larger = Request(
@@ -77,12 +77,22 @@ def reject(
 
 
 @command
-def gc(repo: RepoOption = Path()) -> None:
-    """Remove what killed and finished runs left behind: worktrees, locks, scratch folders."""
+def gc(
+    repo: RepoOption = Path(),
+    keep_days: Annotated[
+        int | None,
+        typer.Option(
+            "--keep-days",
+            min=0,
+            help="Archive runs that were decided, or ended for good, longer ago than this.",
+        ),
+    ] = None,
+) -> None:
+    """Remove what killed and finished runs left behind: worktrees, locks, scratch folders; archive old runs."""
     project = open_here(repo)
     from surefoot.handover import collect
 
     around, view = watched(quiet=True, asks=False)
     view.close()
-    for line in collect(project, around):
+    for line in collect(project, around, keep_days=keep_days):
         typer.echo(line)

@@ -1,4 +1,4 @@
-"""`show`, `explain`, `events`, `verify`, `diff`: reading a run; nothing here writes."""
+"""`show`, `explain`, `events`, `diff` and the like: reading a run; nothing here writes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,7 +60,7 @@ def explain(run: RunArgument = None, repo: RepoOption = Path()) -> None:
     from surefoot.explain import tell
     from surefoot.ledger import read_events
 
-    for line in tell(tuple(read_events(project.ledger_file(project.find_run(run))))):
+    for line in tell(tuple(read_events(project.ledger_file(project.find_record(run))))):
         typer.echo(line)
 
 
@@ -72,7 +72,7 @@ def decisions(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOpti
     from surefoot.ledger.blobs import BlobStore
     from surefoot.records import decisions_of, utilities
 
-    events = tuple(read_events(project.ledger_file(project.find_run(run))))
+    events = tuple(read_events(project.ledger_file(project.find_record(run))))
     lines = tuple(decisions_of(events, BlobStore(project.blobs).get))
     if json:
         from surefoot.codec import plain
@@ -90,27 +90,6 @@ def decisions(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOpti
             typer.echo(f"{'':>19}the rule would have said: {line.by_rule[:_SHOWN]}")
     told = ", ".join(f"{utility} {count}" for utility, count in utilities(events).items())
     typer.echo(f"step utility of tool calls: {told}")
-
-
-@command
-def export(
-    labelled: Annotated[
-        Path, typer.Option("--labelled", help="Write the labelled calls here, a JSON line each.")
-    ],
-    run: RunArgument = None,
-    repo: RepoOption = Path(),
-) -> None:
-    """Write what a run's tool calls were worth, with their inputs and outputs, as rows to learn from."""
-    project = open_here(repo)
-    from surefoot.codec import canonical
-    from surefoot.ledger import read_events
-    from surefoot.ledger.blobs import BlobStore
-    from surefoot.records import labelled as rows_of
-
-    events = tuple(read_events(project.ledger_file(project.find_run(run))))
-    rows = [canonical(row) + b"\n" for row in rows_of(events, BlobStore(project.blobs).get)]
-    labelled.write_bytes(b"".join(rows))
-    typer.echo(f"{len(rows)} labelled calls in {labelled}")
 
 
 @command
@@ -204,9 +183,10 @@ def events(
     """Query the ledger by run, turn, class, type and cause."""
     project = open_here(repo)
     from surefoot.codec import encode
+    from surefoot.events import ChildEnded, ChildStarted
     from surefoot.inspection import query
 
-    trace = None if all_runs else project.find_run(run)
+    trace = None if all_runs else project.find_record(run)
     found = query(
         project,
         trace=trace,
@@ -221,36 +201,8 @@ def events(
             typer.echo(encode(recorded).decode())
         else:
             told = f"{recorded.event.event_class}/{recorded.event.kind}"
+            if isinstance(recorded.event, ChildStarted | ChildEnded):
+                told += f" {recorded.event.run}"
             typer.echo(
                 f"{recorded.event_id} {recorded.time:%H:%M:%S} {told} <- {recorded.caused_by}"
             )
-
-
-@command
-def verify(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
-    """Check a run's hash chain, its tree ids in git, and that its state folds to what was recorded."""
-    project = open_here(repo)
-    from surefoot.inspection import verify_run
-
-    run_id = project.find_run(run)
-    verdict = verify_run(project, run_id)
-    if json:
-        print_json(
-            {
-                "run_id": run_id,
-                "ok": verdict.fault is None,
-                "fault": verdict.fault,
-                "events": verdict.events,
-                "trees": verdict.trees,
-                "blobs": verdict.blobs,
-            }
-        )
-    elif verdict.fault is None:
-        typer.echo(
-            f"{run_id}: {verdict.events} events, {verdict.trees} trees and {verdict.blobs} blobs "
-            "are as recorded"
-        )
-    else:
-        typer.echo(f"{run_id}: {verdict.fault}", err=True)
-    if verdict.fault is not None:
-        raise typer.Exit(NO)

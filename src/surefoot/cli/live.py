@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import singledispatchmethod
@@ -13,11 +14,15 @@ from surefoot.events import (
     CandidatesRejected,
     CandidateTried,
     CheckpointWritten,
+    ChildEnded,
+    ChildStarted,
     FactLearned,
     ModelAsked,
     ModelGrounded,
     ModelWaited,
+    PartVerified,
     PhaseChanged,
+    PlanClarified,
     PlanRevised,
     PolicyResolved,
     PolicyWarning,
@@ -31,6 +36,7 @@ from surefoot.events import (
     ToolFinished,
     TurnClosed,
     TurnStarted,
+    UnitBlocked,
 )
 from surefoot.kernel.ports import Answer
 
@@ -61,9 +67,17 @@ class LiveView:
         self._asked = 0
         self._time_s = 0.0
         self._tokens: int | None = None
+        self._guard = threading.Lock()
+        self._whose = ""
+        """The unit of a plan whose run is heard at this moment; empty for the run that was asked for."""
 
     def seen(self, recorded: Recorded) -> None:
-        """Show one event, if it is one to show."""
+        """Show one event, if it is one to show; the runs of a plan's units tell from their own threads."""
+        with self._guard:
+            self._whose = recorded.trace_id.partition(".")[2].rpartition(".")[0]
+            self._see(recorded)
+
+    def _see(self, recorded: Recorded) -> None:
         self._show(recorded.event)
         if self._moving and self._now() - self._drawn >= _REDRAW_S:
             self._drawn = self._now()
@@ -72,7 +86,8 @@ class LiveView:
 
     def _say(self, text: str) -> None:
         clear = "\r\x1b[K" if self._moving else ""
-        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {text}\n")
+        whose = f"[{self._whose}] " if self._whose else ""
+        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {whose}{text}\n")
         self._out.flush()
 
     def _status(self) -> str:
@@ -164,6 +179,11 @@ class LiveView:
         self._tried += event.count
 
     @_show.register
+    def _(self, event: PlanClarified) -> None:
+        clarified = event.clarified
+        self._say(f"{clarified.question.text} {clarified.answer} (by {clarified.by})"[:220])
+
+    @_show.register
     def _(self, event: PlanRevised) -> None:
         self._say(f"plan of {len(event.plan.steps)} steps: {event.reason}"[:220])
 
@@ -191,6 +211,24 @@ class LiveView:
     @_show.register
     def _(self, event: TurnClosed) -> None:
         self._say(f"turn {event.number} ended as {event.ended_as} ({event.outcome})")
+
+    @_show.register
+    def _(self, event: ChildStarted) -> None:
+        again = f", attempt {event.attempt}" if event.attempt > 1 else ""
+        self._say(f"{event.node} {event.unit_id} begins{again}: {event.reason}"[:220])
+
+    @_show.register
+    def _(self, event: ChildEnded) -> None:
+        self._say(f"{event.unit_id} ended as {event.status}: {event.reason}"[:220])
+
+    @_show.register
+    def _(self, event: UnitBlocked) -> None:
+        self._say(f"{event.unit_id} is blocked: {event.reason}"[:220])
+
+    @_show.register
+    def _(self, event: PartVerified) -> None:
+        word = "holds" if event.passed else "does not hold"
+        self._say(f"{event.level} {event.part} {word}: {event.reason}"[:220])
 
     @_show.register
     def _(self, event: BudgetPressure) -> None:

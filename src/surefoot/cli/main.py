@@ -7,7 +7,23 @@ from typing import Annotated, Final
 import typer
 
 from surefoot import __version__
-from surefoot.cli import audit, doctor, finish, init, inspect, lock, models, patient, solve
+from surefoot.cli import (
+    audit,
+    doctor,
+    evidence,
+    finish,
+    gates,
+    init,
+    inspect,
+    lock,
+    models,
+    patient,
+    plan,
+    preflight,
+    run,
+    solve,
+    tools,
+)
 
 _BETWEEN_COLLECTIONS: Final = 50_000
 """New objects after which the garbage collector looks."""
@@ -39,23 +55,30 @@ def root(
 
 app.command("init")(init.init)
 app.command("solve")(solve.solve)
+app.command("plan")(plan.plan)
+app.command("run")(run.run)
+app.command("status")(run.status)
 app.command("resume")(finish.resume)
 app.command("show")(inspect.show)
 app.command("explain")(inspect.explain)
+app.command("gates")(gates.gates)
 app.command("events")(inspect.events)
-app.command("verify")(inspect.verify)
+app.command("verify")(evidence.verify)
 app.command("diff")(inspect.diff)
 app.command("decisions")(inspect.decisions)
-app.command("export")(inspect.export)
+app.command("export")(evidence.export)
 app.command("replay")(inspect.replay)
 app.command("accept")(finish.accept)
 app.command("reject")(finish.reject)
 app.command("gc")(finish.gc)
 app.command("audit")(audit.audit)
+app.command("preflight")(preflight.preflight)
+app.command("parity")(preflight.parity)
 app.command("lock")(lock.lock)
 app.command("unlock")(lock.unlock)
 app.command("trust")(lock.trust)
 app.add_typer(models.app, name="models")
+app.add_typer(tools.app, name="tools")
 app.command("doctor")(doctor.doctor)
 app.command("patient")(patient.patient)
 

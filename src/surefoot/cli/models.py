@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli.common import JsonOption, RepoOption, command, open_here, places, print_json
+from surefoot.cli.options import BaseUrlOption, ModelOption, ProfileOption
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="List, explain, pull and test models.", no_args_is_help=True, rich_markup_mode=None
 )
-ModelOption = Annotated[
-    str | None, typer.Option(help="embedded, PROVIDER/NAME, auto or scripted:FILE.")
-]
-BaseUrlOption = Annotated[
-    str | None, typer.Option(help="Of a server of your own, for PROVIDER/NAME.")
-]
 
 
 @app.command("list")
@@ -91,9 +86,7 @@ def explain(
     ] = None,
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
-    profile: Annotated[
-        str | None, typer.Option(help="economy, balanced, quality or burn-max.")
-    ] = None,
+    profile: ProfileOption = None,
     repo: RepoOption = Path(),
     json: JsonOption = False,
 ) -> None:

@@ -1,5 +1,6 @@
 """`surefoot solve`: the main job."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,21 @@ from surefoot.cli.common import (
     print_json,
     surroundings,
 )
+from surefoot.cli.options import (
+    AcceptOption,
+    BaseUrlOption,
+    IterationsOption,
+    ModelOption,
+    ProfileOption,
+    QuietOption,
+    SeedOption,
+    SolverModelOption,
+    StrategyOption,
+    TimeOption,
+    TokensOption,
+    UnsandboxedOption,
+    UsdOption,
+)
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,15 +41,6 @@ if TYPE_CHECKING:
 
 _MOST_ISSUE_BYTES = 1_000_000
 _LONGEST_NAME = 255
-
-TimeOption = Annotated[
-    float | None, typer.Option("--time-limit", min=1, help="Seconds of active time.")
-]
-IterationsOption = Annotated[int | None, typer.Option("--max-iterations", min=1, help="Turns.")]
-UsdOption = Annotated[float | None, typer.Option("--budget-usd", min=0.0, help="Money ceiling.")]
-TokensOption = Annotated[
-    int | None, typer.Option("--budget-tokens", min=1, help="Prompt and answer tokens in all.")
-]
 
 
 @command
@@ -51,33 +58,19 @@ def solve(
     mode: Annotated[
         str | None, typer.Option(help="report_only, auto_fix_safe or auto_solve_full.")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="embedded, PROVIDER/NAME, auto or scripted:FILE.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Of a server of your own, for PROVIDER/NAME.")
-    ] = None,
-    solver_model: Annotated[
-        str | None, typer.Option(help="The model that judges turns, or several with commas.")
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="economy, balanced, quality or burn-max.")
-    ] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="repair (search), agent (step by step) or auto.")
-    ] = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    solver_model: SolverModelOption = None,
+    profile: ProfileOption = None,
+    strategy: StrategyOption = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     budget_usd: UsdOption = None,
     budget_tokens: TokensOption = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same choices.")] = None,
-    unsandboxed: Annotated[
-        bool, typer.Option("--unsandboxed", help="Run commands without a sandbox if none works.")
-    ] = False,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Accept the result if the run is complete.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    seed: SeedOption = None,
+    unsandboxed: UnsandboxedOption = False,
+    accept: AcceptOption = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Solve an issue, a failing test, findings, or whatever an audit finds."""
@@ -111,9 +104,17 @@ def watched(*, quiet: bool, asks: bool) -> "tuple[Surroundings, LiveView]":
     """The real surroundings with a live view on standard error."""
     from surefoot.cli.live import LiveView, Nobody, Quiet, Terminal
 
+    _stop_by_signal()
     view = LiveView(sys.stderr)
     person = Terminal() if asks and sys.stdin.isatty() else Nobody()
     return surroundings(person, Quiet() if quiet else view), view
+
+
+def _stop_by_signal() -> None:
+    """End a run on `kill`, a closed terminal or a service's stop as on ctrl-C: cancelled, told, and resumable."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` asked to live on
+            signal.signal(number, signal.default_int_handler)
 
 
 def finish(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from surefoot.codec import canonical, encode
+from surefoot.decisions.cluster import clusters
 from surefoot.events import Decided
 from surefoot.kernel.ports import Notebook
 from surefoot.values import (
@@ -102,8 +103,19 @@ class Ways:
 
     fix: Strategy = "repair"
     """Something that is wrong: failing tests, or an issue that says so."""
+    feature: Strategy = "agent"
+    """Something that is missing from code that the issue names."""
     change: Strategy = "agent"
-    """Everything else: features, refactorings, tests, documents."""
+    """Everything else: other features, refactorings, tests, documents."""
+    hard: Strategy | None = None
+    """Blocking findings that no mechanical fix mends; None: they are left to a person."""
+
+    def of(self, kind: UnitType, issue: Issue) -> Strategy:
+        """The strategy for one kind of unit."""
+        if kind is UnitType.FIX:
+            return self.fix
+        named = kind is UnitType.FEATURE and code_words(issue.text)
+        return self.feature if named else self.change
 
 
 class RulePlanner:
@@ -119,6 +131,8 @@ class RulePlanner:
         audit: Audit,
         files: Sequence[str],
         notebook: Notebook,
+        *,
+        earlier: Sequence[Unit] = (),
     ) -> tuple[Unit, ...] | str:
         """The units of this round, or why there is nothing that a run could prove."""
         del files
@@ -128,7 +142,7 @@ class RulePlanner:
         elif issue.source == "sarif":
             units = _for_sarif(issue, audit)
         elif issue.source == "audit":
-            units = _for_audit(issue, baseline, audit, self._can_fix, self._ways)
+            units = _AuditRound(issue, audit, self._can_fix, self._ways, earlier).units(baseline)
         else:
             units = (_for_text(issue, baseline, self._ways),)
         notebook.record(
@@ -177,8 +191,8 @@ def kind_of(issue: Issue) -> UnitType:
 
 def _for_tests(issue: Issue, baseline: TestReport, ways: Ways) -> tuple[Unit, ...] | str:
     failing, collected = set(baseline.failing), set(baseline.collected)
-    wanted = [t for name in issue.tests for t in _expand(name, baseline.collected)]
-    missing = [n for n in issue.tests if not _expand(n, baseline.collected)]
+    wanted = [t for name in issue.tests for t in expand(name, baseline.collected)]
+    missing = [n for n in issue.tests if not expand(n, baseline.collected)]
     if missing:
         return f"{missing[0]} is not among the {len(collected)} tests of HEAD; commit it first"
     green = [t for t in wanted if t not in failing]
@@ -189,7 +203,7 @@ def _for_tests(issue: Issue, baseline: TestReport, ways: Ways) -> tuple[Unit, ..
     )
 
 
-def _expand(name: str, collected: Sequence[str]) -> list[str]:
+def expand(name: str, collected: Sequence[str]) -> list[str]:
     """A test id, all parameters of one, or all tests of a file or class."""
     prefixes = (f"{name}[", f"{name}::")
     return [t for t in collected if t == name or t.startswith(prefixes)]
@@ -199,8 +213,7 @@ def _for_text(issue: Issue, baseline: TestReport, ways: Ways) -> Unit:
     bad = [r for r in baseline.results if r.test_id in set(baseline.failing)]
     targets = tuple(sorted(r.test_id for r in bad if related(issue, r)))
     kind = UnitType.FIX if targets else kind_of(issue)
-    way = ways.fix if kind is UnitType.FIX else ways.change
-    return _unit(f"{kind}-1", kind, way, issue, targets)
+    return _unit(f"{kind}-1", kind, ways.of(kind, issue), issue, targets)
 
 
 def _for_sarif(issue: Issue, audit: Audit) -> tuple[Unit, ...] | str:
@@ -220,40 +233,85 @@ def _for_sarif(issue: Issue, audit: Audit) -> tuple[Unit, ...] | str:
                 f"{where} is not found by any auditor here, so nothing could show that it is gone"
             )
         found[match.fingerprint] = match
-    return _by_category(issue, tuple(found.values()))
+    return _by_cause(issue, tuple(found.values()))
 
 
-def _by_category(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...]:
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding.category, []).append(finding)
+def _by_cause(issue: Issue, findings: Sequence[Finding]) -> tuple[Unit, ...]:
     return tuple(
-        _unit(f"fix-{name}", UnitType.FIX, "fixer", issue, (), tuple(group))
-        for name, group in sorted(groups.items())
+        _unit(f"fix-{cluster.domain}", UnitType.FIX, "fixer", issue, (), cluster.findings)
+        for cluster in clusters(findings)
     )
 
 
-def _for_audit(
-    issue: Issue,
-    baseline: TestReport,
-    audit: Audit,
-    can_fix: Callable[[Finding], bool],
-    ways: Ways,
-) -> tuple[Unit, ...] | str:
-    """Failing tests, what can be mended without a model, and whatever blocks; the rest is only reported."""
-    units: tuple[Unit, ...] = ()
-    if baseline.failing:
-        units += (_unit("fix-tests", UnitType.FIX, ways.fix, issue, tuple(baseline.failing)),)
-    others = [f for f in audit.findings if f.category != "tests"]
-    mendable = [f for f in others if can_fix(f)]
-    units += _by_category(issue, mendable)
-    # What blocks and has no mend gets a unit of its own, so that it ends as a blocker and spoils no other.
-    stuck = tuple(f for f in others if not can_fix(f) and f.severity in BLOCKING)
-    if stuck:
-        units += (_unit("fix-by-hand", UnitType.FIX, "fixer", issue, (), stuck),)
-    if units:
-        return units
-    return f"{len(others)} findings, none blocking, and none that can be mended without a model"
+@dataclass(frozen=True, slots=True)
+class _AuditRound:
+    """One round of a run that was given nothing: what the audit tells, without what earlier rounds have tried."""
+
+    issue: Issue
+    audit: Audit
+    can_fix: Callable[[Finding], bool]
+    ways: Ways
+    earlier: Sequence[Unit]
+
+    def units(self, baseline: TestReport) -> tuple[Unit, ...] | str:
+        """Failing tests, then cluster after cluster, the worst first.
+
+        Of each: what can be mended without a model, and what blocks and is left to one. The rest is only reported.
+        """
+        seen = {t for unit in self.earlier for t in unit.failing}
+        failing = tuple(t for t in baseline.failing if t not in seen)
+        made: list[Unit] = []
+        if failing:
+            made.append(self._unit("fix-tests", self.ways.fix, failing, ()))
+        others = [f for f in self.audit.findings if f.category != "tests"]
+        for cluster in clusters(others):
+            mendable, hard = self._split(cluster.findings)
+            if mendable:
+                made.append(self._unit(f"fix-{cluster.domain}", "fixer", (), mendable))
+            if hard and self.ways.hard:
+                made.append(self._unit(f"solve-{cluster.domain}", self.ways.hard, (), hard))
+        return tuple(made) or self._nothing(others)
+
+    def _split(
+        self, findings: Sequence[Finding]
+    ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        """What a mechanical fix may mend, and what blocks and needs more; none of them tried that way before."""
+        tried = {(f.fingerprint, u.strategy) for u in self.earlier for f in u.findings}
+        mendable = tuple(
+            f for f in findings if self.can_fix(f) and (f.fingerprint, "fixer") not in tried
+        )
+        hard = tuple(
+            f
+            for f in findings
+            if f not in mendable
+            and f.severity in BLOCKING
+            and (f.fingerprint, self.ways.hard) not in tried
+        )
+        return mendable, hard
+
+    def _nothing(self, findings: Sequence[Finding]) -> str:
+        blocking = [f for f in findings if f.severity in BLOCKING]
+        if not blocking:
+            return f"{len(findings)} findings, none blocking, and none that can be mended without a model"
+        first = blocking[0]
+        place = f"{first.file}:{first.line} {first.tool} {first.rule}: {first.message}"
+        return f"{len(blocking)} blocking findings that no safe fix mends; a person has to: {place}"
+
+    def _unit(
+        self,
+        name: str,
+        way: Strategy,
+        failing: tuple[str, ...],
+        findings: tuple[Finding, ...],
+    ) -> Unit:
+        # Rounds after the first name their units apart.
+        taken = {unit.unit_id for unit in self.earlier}
+        number = next(n for n in range(1, len(taken) + 2) if _numbered(name, n) not in taken)
+        return _unit(_numbered(name, number), UnitType.FIX, way, self.issue, failing, findings)
+
+
+def _numbered(name: str, number: int) -> UnitId:
+    return UnitId(name if number == 1 else f"{name}-{number}")
 
 
 def _unit(
@@ -269,13 +327,14 @@ def _unit(
         unit_type=kind,
         strategy=strategy,
         issue=issue,
-        plan=_plan(issue, failing, findings),
+        plan=ruled_plan(issue, failing, findings),
         failing=failing,
         findings=findings,
     )
 
 
-def _plan(issue: Issue, failing: tuple[str, ...], findings: tuple[Finding, ...]) -> PlanIR:
+def ruled_plan(issue: Issue, failing: tuple[str, ...], findings: tuple[Finding, ...]) -> PlanIR:
+    """The PlanIR without a model: see it fail, change it, verify it."""
     if findings:
         shown, verify = f"{len(findings)} findings are gone and nothing new came", "surefoot audit"
     elif failing:

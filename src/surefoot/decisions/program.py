@@ -16,13 +16,12 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 from pydantic import TypeAdapter
 
 from surefoot.codec import canonical
-from surefoot.decisions.signature import Field, Signature, Unanswered, fields_of
+from surefoot.decisions.signature import NO_BUDGET, Field, Signature, Unanswered, fields_of
 from surefoot.kernel.ports import Asker
 from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest, Usage
 
 _FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
 _CUT_OFF: Final = "the answer was cut off at its length limit; say less, e.g. make a smaller edit"
-_BUDGET: Final = "the budget allows no further model call"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +79,17 @@ class Program:
             )
         except LMError:
             if engine.failure is None:
-                return Unanswered(reason=_BUDGET)
+                return Unanswered(reason=NO_BUDGET)
             if engine.failure.fault is ModelFault.TRUNCATED:
                 usage = engine.failure.usage
                 return Reply(text="(cut off)", fields={}, usage=usage, complaint=_CUT_OFF)
             return Unanswered(reason=engine.failure.message, failure=engine.failure)
-        fields = {f.name: prediction[f.name] for f in self._outputs if f.name in prediction}
+        # DSPy gives None for what was left out.
+        fields = {
+            f.name: prediction[f.name]
+            for f in self._outputs
+            if f.name in prediction and not (f.optional and prediction[f.name] is None)
+        }
         return Reply(text=engine.text, fields=fields, usage=engine.usage)
 
 
@@ -129,7 +133,7 @@ class _Engine:
         )
         answers = self._asker.ask((asked,))
         if not answers:
-            raise lm15.BillingError(_BUDGET)
+            raise lm15.BillingError(NO_BUDGET)
         answer = answers[0]
         if isinstance(answer, ModelFailure):
             self.failure = answer
@@ -187,10 +191,10 @@ class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
             raise _unreadable(signature, completion, f"not JSON: {error}") from None
         if not isinstance(data, dict):
             raise _unreadable(signature, completion, "not a JSON object")
-        missing = [f.name for f in self._outputs if f.name not in data]
+        missing = [f.name for f in self._outputs if f.name not in data and not f.optional]
         if missing:
             raise _unreadable(signature, completion, f"the field {missing[0]!r} is missing")
-        return {f.name: data[f.name] for f in self._outputs}
+        return {f.name: data[f.name] for f in self._outputs if f.name in data}
 
     def _system(self, instructions: str) -> str:
         properties: Any = self._schema["properties"]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Q = TypeVar("Q")
 A = TypeVar("A")
 _TRIES: Final = 2
+NO_BUDGET: Final = "the budget allows no further model call"
+"""The reason of what is unanswered because of it."""
 MEND: Final = "`pip install 'surefoot[agent]'` brings it"
 
 
@@ -60,6 +62,8 @@ class Field:
     name: str
     kind: Any
     description: str
+    optional: bool = False
+    """An answer may leave it out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +86,15 @@ class Unanswered:
 def fields_of(kind: type) -> tuple[Field, ...]:
     """The fields of a frozen type in their order, with the words that stand beside them."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple(_field(f.name, hints[f.name]) for f in dataclasses.fields(kind))
+    return tuple(_field(f, hints[f.name]) for f in dataclasses.fields(kind))
 
 
-def _field(name: str, hint: Any) -> Field:  # noqa: ANN401  # a type hint has no type
+def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401  # a type hint has no type
+    optional = field.default is not dataclasses.MISSING
     if get_origin(hint) is Annotated:
         bare, words, *_ = get_args(hint)
-        return Field(name=name, kind=bare, description=str(words))
-    return Field(name=name, kind=hint, description="")
+        return Field(name=field.name, kind=bare, description=str(words), optional=optional)
+    return Field(name=field.name, kind=hint, description="", optional=optional)
 
 
 def decide(

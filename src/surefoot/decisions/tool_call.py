@@ -1,13 +1,20 @@
 """ToolCall: what the executor does next, one call, not a strategy first and a tool after (SPEC E3)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Final
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal
 
 from surefoot.decisions.signature import Signature
+from surefoot.values import ContractIntent, SolverShape
 
 DONE: Final = "done"
 ASK: Final = "ask"
+_STANCES: Final[Mapping[str, Literal["do", "shape", "forge", "orchestrate"]]] = {
+    "do": "do", "shape": "shape", "forge": "forge", "orchestrate": "orchestrate",
+}  # fmt: skip
+_PROMOTIONS: Final[Mapping[str, Literal["none", "local_pattern", "durable_tool_candidate"]]] = {
+    "none": "none", "local_pattern": "local_pattern", "durable_tool_candidate": "durable_tool_candidate",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +49,24 @@ class ToolCallAnswer:
     expected_outcome: Annotated[str, "what the call should show or change; for `ask` the question"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapedCallAnswer(ToolCallAnswer):
+    """The same with the solver shape of the decision (SPEC D1); what it leaves out makes the shape incomplete."""
+
+    stance: Annotated[
+        str,
+        "do (use what there is) | shape (make data or a plan fit) | forge (write a tool) | orchestrate (combine several)",
+    ] = ""
+    capability: Annotated[str, "what the call needs to be able to do, in a few words"] = ""
+    reuse_basis: Annotated[str, "why this tool, and not another or a new one"] = ""
+    intent: Annotated[str, "what holds after the call if it works"] = ""
+    on_error: Annotated[str, "what you will do if it fails"] = ""
+    promotion_intent: Annotated[
+        str,
+        "none | local_pattern (useful in this task) | durable_tool_candidate (useful in others)",
+    ] = ""
+
+
 TOOL_CALL: Final = Signature(
     name="tool_call",
     question=ToolCallQuestion,
@@ -59,6 +84,44 @@ TOOL_CALL: Final = Signature(
     ),
     answer_tokens=2_000,
 )
+
+
+SHAPED_CALL: Final = replace(
+    TOOL_CALL,
+    answer=ShapedCallAnswer,
+    version=2,
+    instructions=(
+        f"{TOOL_CALL.instructions}\n"
+        "- Tools in whose line a standing is told in brackets were written by you or another run; prefer durable ones, and "
+        "check what degraded ones say. Use such a tool where it does the work of several calls."
+    ),
+)
+"""As it is asked where shapes are recorded; a small model is not asked for one."""
+
+
+def shape_of(answer: ToolCallAnswer) -> SolverShape:
+    """The shape of a decision: what it said, and nothing that it did not say."""
+    if not isinstance(answer, ShapedCallAnswer):
+        return SolverShape(
+            stance=None,
+            capability_summary=None,
+            reuse_basis=None,
+            contract_intent=None,
+            promotion_intent=None,
+            complete=False,
+        )
+    stance, promotion = _STANCES.get(answer.stance), _PROMOTIONS.get(answer.promotion_intent)
+    intent = None
+    if answer.intent.strip() and answer.on_error.strip():
+        intent = ContractIntent(purpose=answer.intent, on_error=answer.on_error)
+    return SolverShape(
+        stance=stance,
+        capability_summary=answer.capability or None,
+        reuse_basis=answer.reuse_basis or None,
+        contract_intent=intent,
+        promotion_intent=promotion,
+        complete=stance is not None and promotion is not None and intent is not None,
+    )
 
 
 def complaint(names: frozenset[str], answer: ToolCallAnswer) -> str:

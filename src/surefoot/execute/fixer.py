@@ -8,6 +8,8 @@ candidate has to pass them all. A suppression is never written: no generator her
 fixes, not for `--add-noqa`.
 """
 
+import difflib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,9 +17,11 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
 from surefoot.codec import digest, encode
+from surefoot.decisions.roundtable import RULES, Juror, Option, held
 from surefoot.events import CandidateTried
 from surefoot.execute.fixes.aim import Aim, worsened
-from surefoot.execute.fixes.catalogue import REWRITERS, candidate, rewrites
+from surefoot.execute.fixes.catalogue import REWRITERS, candidate, parts_of, rewrites
+from surefoot.execute.fixes.oldest import oldest_python
 from surefoot.kernel.ports import (
     Asker,
     Auditor,
@@ -28,6 +32,7 @@ from surefoot.kernel.ports import (
     TurnOutput,
     Workspace,
 )
+from surefoot.plans import covered
 from surefoot.values import (
     AuditorResult,
     Candidate,
@@ -40,7 +45,10 @@ from surefoot.values import (
 )
 
 _TESTS: Final = "tests"
+_CANDIDATES: Final = 2
+"""Fewer of them are no choice."""
 _RANK: Final[Mapping[Severity, int]] = {severity: n for n, severity in enumerate(Severity)}
+_MIGRATION: Final = re.compile(r"(?:^|/)(?:migrations|alembic/versions)/")
 _SAFE_FIX: Final = "(ruff --fix)"
 """How `RuffAuditor` marks a finding that ruff mends safely."""
 
@@ -74,6 +82,18 @@ class Weights:
     passes: float = 0.5
     blast: float = 0.3
     reversible: float = 0.2
+
+    def score(self, share: float, edits: Sequence[FileEdit], max_files: int) -> float:
+        """Expected pass, smallness and reversibility.
+
+        Args:
+            share: Of what was to be mended, 0..1; 0 where something got worse.
+            edits: What the candidate changes. Deletions and migrations count as not reversible.
+            max_files: Files that the mode allows.
+        """
+        blast = min(1.0, len(edits) / max(max_files, 1))
+        lasting = any(e.text is None or _MIGRATION.search(e.path) for e in edits)
+        return self.passes * share + self.blast * (1 - blast) + self.reversible * (not lasting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +130,12 @@ class FixerExecutor:
         max_files: int = 40,
         parallel: int = 2,
         weights: Weights = Weights(),
+        jurors: Sequence[Juror] = RULES,
     ) -> None:
         self._processes, self._toolchain, self._suite = processes, toolchain, suite
         self._auditors = tuple(a for a in auditors if a.tool != _TESTS)
-        self._max_files, self._parallel, self._weights = max_files, parallel, weights
+        self._max_files, self._parallel = max_files, parallel
+        self.weights, self.jurors = weights, tuple(jurors)
 
     def run_turn(
         self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
@@ -140,12 +162,6 @@ class FixerExecutor:
         with ThreadPoolExecutor(max_workers=max(self._parallel, 1)) as pool:
             results = pool.map(lambda auditor: auditor.audit(root), asked)
             return {auditor.tool: result for auditor, result in zip(asked, results, strict=True)}
-
-    def score(self, share: float, files: int) -> float:
-        """SPEC B7: expected pass, smallness, reversibility; edits of the run's own files are always reversible."""
-        blast = min(1.0, files / max(self._max_files, 1))
-        weights = self._weights
-        return weights.passes * share + weights.blast * (1 - blast) + weights.reversible
 
     @property
     def suite(self) -> Suite | None:
@@ -197,6 +213,11 @@ class _Turn:
         self._now = dict(self._start)
         self._fresh = set(self._now)
         self._aim = Aim(task.unit.findings, tuple(self._start.values()))
+        self._oldest = oldest_python(workspace.path)
+        self._changed: frozenset[str] = frozenset()
+        """Files that earlier turns of the run have changed; they count against what it may change."""
+        if task.tree != task.base_tree:
+            self._changed = frozenset(workspace.diff(task.base_tree, task.tree).paths)
 
     def say(self, line: str) -> None:
         """Add to the transcript."""
@@ -212,13 +233,40 @@ class _Turn:
             # A fix before may have mended or moved findings of this rule.
             self._see(tools)
             group = [f for f in self._left() if (f.tool, f.rule) == key]
-            judged = [self._judge(c, len(group), tools) for c in self._candidates(key, group)]
+            found = self._candidates(key, group)
+            judged = [self._judge(c, len(group), tools) for c in found]
+            if len(judged) < _CANDIDATES or all(j.message for j in judged):
+                # One way alone, or none that holds in all files: what holds in one of them is something.
+                parts = [part for whole in found for part in parts_of(whole)]
+                judged += [self._judge(c, len(group), tools) for c in self._untried(parts)]
             if group and not judged:
                 self.say(f"{key[0]} {key[1]}: no mechanical fix for {len(group)} findings")
             good = [j for j in judged if not j.message]
-            for best in sorted(good, key=lambda j: (-j.score, -j.candidate.prior)):
-                if self._keep(best, strictly=strictly):
+            while good:
+                best = self._agreed(good)
+                if best is None or self._keep(best, strictly=strictly):
                     break
+                good.remove(best)
+
+    def _agreed(self, good: Sequence[_Judged]) -> _Judged | None:
+        """The one that the roundtable agrees on, of those that mend the most: a part of a way is for when its whole fails."""
+        most = max(j.fixed for j in good)
+        standing = {j.candidate.candidate_id: j for j in good if j.fixed == most}
+        options = [
+            Option(
+                candidate_id=key,
+                description=f"{j.candidate.description} in {', '.join(e.path for e in j.candidate.edits)}",
+                score=j.score,
+                lines=sum(_lines_changed(self._read(e.path), e.text) for e in j.candidate.edits),
+                prior=j.candidate.prior,
+            )
+            for key, j in standing.items()
+        ]
+        found = held(options, self._fixer.jurors, self._notebook)
+        if found.choice is None:
+            self.say("the reviewers did not agree on any of the fixes")
+            return None
+        return standing[found.choice]
 
     def objection(self) -> str:
         """What got worse since the turn's start, by all auditors and the tests; empty when nothing did."""
@@ -274,24 +322,27 @@ class _Turn:
 
     def _candidates(self, key: tuple[str, str], group: Sequence[Finding]) -> list[Candidate]:
         chosen = [f for f in group if self._may_change(f.file)]
-        files = {e.path for c in self.kept for e in c.edits}
+        files = {*self._changed, *(e.path for c in self.kept for e in c.edits)}
         for finding in chosen:
             if len(files) < self._fixer.max_files:
                 files.add(finding.file)
         chosen = [f for f in chosen if f.file in files]
         texts = {f.file: text for f in chosen if (text := self._read(f.file)) is not None}
-        found = rewrites(texts, chosen, self._task.mode)
+        found = rewrites(texts, chosen, self._task.mode, oldest=self._oldest)
         tool, rule = key
         if tool == "ruff" and texts:
             fixed = self._fixer.ruff(self._workspace.path, rule, texts)
             if fixed:
                 found.insert(0, candidate("ruff", fixed, f"ruff's safe fix of {rule}", 0.9))
+        return self._untried(found)
+
+    def _untried(self, found: Sequence[Candidate]) -> list[Candidate]:
         return [c for c in found if not self._failed_before(c)]
 
     def _may_change(self, path: str) -> bool:
         """Product files that the unit allows; tests and what steers them need a flag that is not ours to weigh."""
         suite, allowed = self._fixer.suite, self._task.unit.writes
-        if not path or (allowed and path not in allowed):
+        if not path or (allowed and not covered(allowed, path)):
             return False
         return suite is None or not (suite.is_test_path(path) or suite.is_control_path(path))
 
@@ -315,7 +366,7 @@ class _Turn:
             candidate=new,
             fixed=max(fixed, 0),
             broken=len(worse),
-            score=self._fixer.score(share, len(new.edits)),
+            score=self._fixer.weights.score(share, new.edits, self._fixer.max_files),
             results=results,
             message=message,
         )
@@ -365,3 +416,8 @@ class _Turn:
 
     def _write(self, texts: Mapping[str, str]) -> None:
         self._workspace.apply([FileEdit(path=path, text=text) for path, text in texts.items()])
+
+
+def _lines_changed(before: str | None, after: str | None) -> int:
+    old, new = (before or "").splitlines(), (after or "").splitlines()
+    return sum(line[:1] in "+-" for line in difflib.ndiff(old, new))

@@ -59,6 +59,8 @@ class Source:
     tree: ast.Module
     starts: tuple[int, ...] = field(repr=False)
     """Offset of each line's first character, and of the file's end."""
+    oldest: tuple[int, int] | None = None
+    """The oldest Python (major, minor) that the project supports, where that is known."""
 
     def offset(self, line: int, column: int) -> int:
         """Character offset of a syntax tree's place (1-based line, column in UTF-8 bytes)."""
@@ -90,7 +92,7 @@ class Source:
         return row[: len(row) - len(row.lstrip(" \t"))]
 
 
-def parse(path: str, text: str) -> Source | None:
+def parse(path: str, text: str, *, oldest: tuple[int, int] | None = None) -> Source | None:
     """A parsed file, or None when it is not valid Python for this interpreter."""
     tree = tree_of(text)
     if tree is None:
@@ -100,7 +102,7 @@ def parse(path: str, text: str) -> Source | None:
         starts.append(starts[-1] + len(line))
     if len(starts) == 1:
         starts.append(0)
-    return Source(path=path, text=text, tree=tree, starts=tuple(starts))
+    return Source(path=path, text=text, tree=tree, starts=tuple(starts), oldest=oldest)
 
 
 def tree_of(text: str) -> ast.Module | None:

@@ -6,8 +6,12 @@ import tomllib
 from collections.abc import Mapping
 
 from surefoot.decisions.redacted import adds_mark
+from surefoot.errors import EnvironmentBrokenError, SandboxError
+from surefoot.kernel.contradictions import over_checks
 from surefoot.kernel.ports import Gate, GateInput
+from surefoot.plans import covered
 from surefoot.values import (
+    CheckpointOutcome,
     Classification,
     Evidence,
     FailureClass,
@@ -17,6 +21,7 @@ from surefoot.values import (
     Mode,
     ModelFault,
     SandboxLevel,
+    Unit,
 )
 
 
@@ -91,6 +96,10 @@ _WAITABLE = frozenset(
 )
 
 
+_TOOL_CODES = frozenset({EnvironmentBrokenError.code, SandboxError.code})
+"""Errors of what the executor works with, rather than of the executor."""
+
+
 class ExecutionGate:
     """The executor ended by itself, with something to look at."""
 
@@ -99,7 +108,9 @@ class ExecutionGate:
     def evaluate(self, state: GateInput) -> GateResult:
         """Refuse a pass that threw, or that ended in a failure of the model."""
         if state.error is not None:
-            return _again(self.name, FailureClass.EXECUTION, f"the executor failed: {state.error}")
+            code = state.error.partition(":")[0]
+            kind = FailureClass.TOOL if code in _TOOL_CODES else FailureClass.EXECUTION
+            return _again(self.name, kind, f"the executor failed: {state.error}")
         output = state.output
         if output is None:
             return _stop(self.name, FailureClass.EXECUTION, "the executor gave no output")
@@ -124,8 +135,8 @@ class ArtifactGate:
         diff, whole = state.diff, state.run_diff
         if diff is None or whole is None:
             return _stop(self.name, FailureClass.ARTIFACT, "the turn has no diff")
-        allowed = frozenset(state.unit.writes)
-        outside = [p for p in diff.paths if allowed and p not in allowed]
+        allowed = state.unit.writes
+        outside = [p for p in diff.paths if allowed and not covered(allowed, p)]
         if outside:
             reason = f"{outside[0]} is not among the files that the unit may write"
             return _again(self.name, FailureClass.ARTIFACT, reason)
@@ -143,6 +154,10 @@ class ArtifactGate:
         return _pass(self.name, f"{len(diff.files)} files")
 
 
+_HARM = frozenset({"protected-files", "base-tests", "changed-files"})
+"""Proofs without which nothing is kept, however much else was won."""
+
+
 class VerificationGate:
     """Recorded proofs decide; the solver's word alone never does."""
 
@@ -153,7 +168,7 @@ class VerificationGate:
         if state.diff is None or not state.diff.files:
             return self._without_change(state)
         against = [p for p in state.evidence if not p.passed]
-        harm = [p for p in against if p.kind in ("protected-files", "base-tests")]
+        harm = [p for p in against if p.kind in _HARM]
         if not state.evidence:
             reason = "the change was not tested"
             return _again(self.name, FailureClass.VERIFICATION, reason)
@@ -161,8 +176,17 @@ class VerificationGate:
             return self._refuse(harm[0], state)
         if not against:
             return _pass(self.name, "every proof holds", state.evidence)
+        return self._still_open(against, state)
+
+    def _still_open(self, against: list[Evidence], state: GateInput) -> GateResult:
+        done = state.checkpoint is not None and state.checkpoint.outcome == "complete"
+        clash = over_checks(done=done, proofs=state.evidence)
+        if clash is not None:
+            return _stop(self.name, FailureClass.VERIFICATION, clash.message)
         if state.gain:
-            reason = f"kept: fewer tests fail; still open: {against[0].kind}: {against[0].after}"
+            reason = (
+                f"kept: it is better than before; still open: {against[0].kind}: {against[0].after}"
+            )
             return _pass(self.name, reason, state.evidence)
         return self._refuse(against[0], state)
 
@@ -177,7 +201,10 @@ class VerificationGate:
         if proof.kind == "protected-files":
             reason = f"{proof.after}; tests, CI and tool settings need allow_test_changes or allow_ci_changes"
             return _again(self.name, FailureClass.TEST, reason, state.evidence)
-        return _again(self.name, FailureClass.CODE, f"{proof.kind}: {proof.after}", state.evidence)
+        reason = f"{proof.kind}: {proof.after}"
+        if repeats_itself(state.unit):
+            return _stop(self.name, FailureClass.CODE, reason)
+        return _again(self.name, FailureClass.CODE, reason, state.evidence)
 
 
 class CloseoutGate:
@@ -189,8 +216,16 @@ class CloseoutGate:
         """Refuse a commit that did not happen, and pass on the solver's blocker."""
         if state.error is not None and state.error.startswith("git:"):
             return _again(self.name, FailureClass.GIT, state.error)
+        if state.error is not None and state.error.startswith("closeout:"):
+            return _again(self.name, FailureClass.CLOSEOUT, state.error)
         checkpoint = state.checkpoint
-        if checkpoint is not None and checkpoint.outcome == "blocker":
+        if checkpoint is None or state.error is not None:
+            return _pass(self.name, "no commit due")
+        if repeats_itself(state.unit) and checkpoint.outcome is not CheckpointOutcome.COMPLETE:
+            open_ones = [p.after for p in state.evidence if not p.passed]
+            left = open_ones[0] if open_ones else checkpoint.summary
+            return _stop(self.name, FailureClass.CODE, f"no safe fix mends what is left: {left}")
+        if checkpoint.outcome is CheckpointOutcome.BLOCKER:
             return self._blocker(checkpoint.classification, checkpoint.summary)
         return _pass(self.name, f"commit {state.commit}" if state.commit else "no commit due")
 
@@ -205,6 +240,11 @@ class CloseoutGate:
         if classification is Classification.EXECUTOR_NOOP:
             return _again(self.name, FailureClass.EXECUTION, summary)
         return _stop(self.name, FailureClass.VERIFICATION, summary)
+
+
+def repeats_itself(unit: Unit) -> bool:
+    """Whether another turn of the unit would do the same again: its strategy asks no model."""
+    return unit.strategy == "fixer"
 
 
 def parse_error(path: str, text: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Puts the work of a run onto the user's branch as one commit, or takes it away.
+"""Puts the work of a run onto the user's branch, as one commit or as one a milestone, or takes it away.
 
 Everything that can say no (a conflict, the gates, a hook, a signing key) is asked on the finished commit, outside the
 user's checkout. The checkout is touched once, at the end, by one `git merge --ff-only`, which moves files, index and
@@ -39,10 +39,20 @@ _NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of the work that gets a commit of its own."""
+
+    tree: TreeId
+    """The run's tree when the part was done."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """The work is on the user's branch."""
 
     commit: CommitId
+    """The last one."""
     onto: CommitId
     """The commit that it was put onto."""
     branch: str
@@ -56,6 +66,7 @@ class _Plan:
 
     onto: CommitId
     onto_tree: TreeId
+    base: TreeId
     tree: TreeId
     moved: bool
     """The branch holds other files than the run started from."""
@@ -69,8 +80,11 @@ def accept(
     message: str,
     verify: Verify,
     carry: Sequence[str] = (),
+    before: Sequence[Piece] = (),
 ) -> Accepted:
-    """Put a run's work as one commit onto the branch that it started from, which must be checked out.
+    """Put a run's work onto the branch that it started from, which must be checked out.
+
+    It becomes one commit with `message`, after one for each piece `before` it.
 
     `verify` is asked when the branch has moved, and when a hook edited the work. `carry` are the ignored paths that the
     user's hooks need, as in `open_workspace`. Accepting again what was accepted gives the same answer.
@@ -98,8 +112,8 @@ def accept(
         _refuse_overlap(repository, git, objects, plan.onto_tree, plan.tree)
         if plan.moved:
             _gate(verify, plan.tree, f"{known.branch} has moved to {onto} since the run started")
-        wanted = Wanted(tree=plan.tree, parent=onto, branch=known.branch, message=message)
-        made = commit_as_user(repository, wanted, folder=place.accept(run_id), carry=carry)
+        pieces = (*before, Piece(tree=_tree(git, known.last), message=message))
+        made = _commits(repository, plan, pieces, known.branch, place.accept(run_id), carry)
         if made.tree != plan.tree:
             edited = _named(objects.changed(plan.tree, made.tree))
             _gate(verify, made.tree, f"your commit hooks edited {edited}")
@@ -118,6 +132,34 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
         RepositoryError: The user has checked its branch out.
     """
     return remove_run(repository, run_id, home)
+
+
+def _commits(
+    repository: Repository,
+    plan: _Plan,
+    pieces: Sequence[Piece],
+    branch: str,
+    folder: Path,
+    carry: Sequence[str],
+) -> Made:
+    """One commit a piece that changes anything, each with what its hooks made of those before; the last of them."""
+    git, made, done = repository.git(), Made(commit=plan.onto, tree=plan.onto_tree), plan.base
+    for piece in pieces:
+        if piece.tree == done:
+            continue
+        moved = replay(git, base=done, work=piece.tree, onto=made.tree)
+        if moved.conflicts:
+            raise AcceptError(
+                f"your commit hooks edited {_named(moved.conflicts)}, which a later milestone changes, too; "
+                "nothing was changed"
+            )
+        wanted = Wanted(tree=moved.tree, parent=made.commit, branch=branch, message=piece.message)
+        made, done = commit_as_user(repository, wanted, folder=folder, carry=carry), piece.tree
+    return made
+
+
+def _tree(git: Git, commit: CommitId) -> TreeId:
+    return TreeId(git.run("rev-parse", f"{commit}^{{tree}}").line)
 
 
 def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
@@ -165,7 +207,7 @@ def _plan(git: Git, known: RunRefs, onto: CommitId) -> _Plan:
         tree = merged.tree
     if tree == tip or base == work:
         raise AcceptError(f"the run changes nothing that {known.branch} does not have already")
-    return _Plan(onto=onto, onto_tree=tip, tree=tree, moved=base != tip)
+    return _Plan(onto=onto, onto_tree=tip, base=base, tree=tree, moved=base != tip)
 
 
 def _gate(verify: Verify, tree: TreeId, reason: str) -> None:

@@ -65,12 +65,23 @@ def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
         return Removed(worktree=worktree, refs=tuple(sorted(found)))
 
 
+def is_held(repository: Repository, run_id: RunId, home: Path) -> bool:
+    """Whether a process works on the run."""
+    note = read_note(Home(root=home.resolve()).lease(run_id))
+    return note is not None and note.repository == str(repository.common_dir) and note.alive
+
+
 def collect_garbage(
-    repository: Repository, *, home: Path, keep: Callable[[RunId], bool]
+    repository: Repository,
+    *,
+    home: Path,
+    keep: Callable[[RunId], bool],
+    keep_refs: Callable[[RunId], bool] = lambda _: False,
 ) -> Collected:
     """Remove all that is left of this repository's runs, but for those that are in use or that `keep` names.
 
-    Of a run that is kept only what a killed process has left goes: scratch and stale locks.
+    Of a run that is kept only what a killed process has left goes: scratch and stale locks. One that only `keep_refs`
+    names loses its worktree, and keeps its commits.
     """
     place = Home(root=home.resolve())
     runs: list[RunId] = []
@@ -79,6 +90,8 @@ def collect_garbage(
         with contextlib.suppress(UsageError, RepositoryError):  # in use, or checked out by the user
             if keep(run_id):
                 _tidy(repository, run_id, place)
+            elif keep_refs(run_id):
+                removed.append(remove_worktree(repository, run_id, home))
             else:
                 removed.append(remove_run(repository, run_id, home))
                 runs.append(run_id)

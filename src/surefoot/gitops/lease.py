@@ -154,6 +154,17 @@ class Lease:
             os.ftruncate(self.fd, len(data))
 
 
+def process_mark() -> str:
+    """This process: its id and its start, which tell it from a later one of the same id."""
+    return f"{os.getpid()}:{_started(os.getpid())}"
+
+
+def is_alive(mark: str) -> bool:
+    """Whether the process of a mark still runs, on this machine."""
+    pid, _, started = mark.partition(":")
+    return pid.isdecimal() and started.isdecimal() and _started(int(pid)) == int(started) != 0
+
+
 def read_note(path: Path) -> Note | None:
     """What a lease file says, or None when there is none or it was torn by a kill."""
     try:

@@ -19,6 +19,11 @@ def tree_exists(repository: Repository, tree: TreeId) -> bool:
     return repository.git().run("ls-tree", "-r", "-z", tree, ok=None).exit_code == 0
 
 
+def tree_files(repository: Repository, tree: TreeId) -> tuple[str, ...]:
+    """All paths of a tree, sorted."""
+    return tuple(repository.git().run("ls-tree", "-r", "-z", "--name-only", tree).fields)
+
+
 def publish_ledger_head(repository: Repository, run_id: RunId, head: str) -> None:
     """As `refs.publish_head`."""
     publish_head(repository.git(), run_id, head)
@@ -38,8 +43,7 @@ def tree_diff(repository: Repository, before: TreeId, after: TreeId, scratch: Pa
 
 def untracked(repository: Repository, tree: TreeId, paths: Sequence[str]) -> tuple[str, ...]:
     """Those of the paths of which a tree holds nothing, so that they can be carried beside it."""
-    listed = repository.git().run("ls-tree", "-r", "-z", "--name-only", tree).fields
-    held = {place for path in listed for place in (path, *parents(path))}
+    held = {place for path in tree_files(repository, tree) for place in (path, *parents(path))}
     return tuple(path for path in paths if path not in held)
 
 

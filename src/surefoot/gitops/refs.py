@@ -1,9 +1,9 @@
 """The refs of a run: its branch, its base, its turns and what must be known to accept it.
 
-refs/heads/surefoot/<run id>     the branch; its tip is the last closed turn
+refs/heads/surefoot/<run id>     the branch; its tip is the last closed turn, or the base where turns make no branch commits
 refs/surefoot/<run id>/base      the commit that the run started from
 refs/surefoot/<run id>/run       a blob: the branch that the user was on
-refs/surefoot/<run id>/<n>       turn commit n, so that it stays reachable when the branch goes
+refs/surefoot/<run id>/<n>       turn commit n, so that it stays reachable when the branch goes; a tree where none is made
 refs/surefoot/<run id>/accepted  the commit that `accept` made
 refs/surefoot/<run id>/ledger    a blob: hash of the ledger's last line when the run was let go of
 """
@@ -49,7 +49,7 @@ class RunRefs:
     @property
     def last(self) -> CommitId:
         """The newest closed turn's commit, the base when there is none."""
-        if self.tip is not None:
+        if self.tip not in (None, self.base):
             return self.tip
         return self.turns[max(self.turns)] if self.turns else self.base
 
@@ -182,8 +182,10 @@ def delete(git: Git, found: Mapping[str, str]) -> None:
         change(git, [RefChange(name=name, new=None, old=oid) for name, oid in found.items()])
 
 
-def settle(git: Git, run_id: RunId, known: RunRefs, head: CommitId) -> RunRefs:
+def settle(git: Git, run_id: RunId, known: RunRefs, head: CommitId, *, tip: CommitId) -> RunRefs:
     """Make `head` the newest turn, whatever a kill between two refs has left: newer turns go, a missing ref comes.
+
+    `tip` is where the branch then has to be.
 
     Raises:
         UsageError: `head` is no commit of the run.
@@ -201,11 +203,11 @@ def settle(git: Git, run_id: RunId, known: RunRefs, head: CommitId) -> RunRefs:
         for n in sorted({*known.turns, *wanted})
         if wanted.get(n) != known.turns.get(n)
     ]
-    if known.tip != head:
-        changes.append(RefChange(name=branch_of(run_id), new=head, old=known.tip))
+    if known.tip != tip:
+        changes.append(RefChange(name=branch_of(run_id), new=tip, old=known.tip))
     if changes:
         change(git, changes)
-    return replace(known, tip=head, turns=wanted)
+    return replace(known, tip=tip, turns=wanted)
 
 
 def unlock(common_dir: Path, run_id: RunId) -> None:

@@ -1,21 +1,10 @@
 """The same work on another commit: a three-way merge of trees, without a worktree."""
 
-from dataclasses import dataclass
-
 from surefoot.gitops.git import Git
-from surefoot.values import TreeId
+from surefoot.values import Merged, TreeId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """What the merge gave."""
-
-    tree: TreeId
-    conflicts: tuple[str, ...]
-    """Paths in conflict; the tree is of use only when there are none."""
-
-
-def replay(git: Git, *, base: TreeId, work: TreeId, onto: TreeId) -> Replay:
+def replay(git: Git, *, base: TreeId, work: TreeId, onto: TreeId) -> Merged:
     """Apply what `work` changed against `base` to `onto`.
 
     Git finds a merge base through history, and the user may have rewritten his: commits made for the purpose say that
@@ -29,4 +18,4 @@ def replay(git: Git, *, base: TreeId, work: TreeId, onto: TreeId) -> Replay:
         "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs, ok=(0, 1)
     )
     tree, *conflicts = merged.fields
-    return Replay(tree=TreeId(tree), conflicts=tuple(sorted(set(conflicts))))
+    return Merged(tree=TreeId(tree), conflicts=tuple(sorted(set(conflicts))))

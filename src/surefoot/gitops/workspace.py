@@ -25,9 +25,10 @@ from surefoot.gitops.lease import Home, Lease, clear_scratch
 from surefoot.gitops.objects import Objects
 from surefoot.gitops.phantoms import Conversions
 from surefoot.gitops.refs import RefChange, RunRefs
+from surefoot.gitops.replay import replay
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.worktree_git import FULL, fill, read_tree
-from surefoot.values import CommitId, Diff, FileEdit, RunId, TreeId
+from surefoot.values import CommitId, Diff, FileEdit, Merged, RunId, TreeId, TurnAction
 
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 
@@ -45,9 +46,11 @@ class GitWorkspace:
         known: RunRefs,
         worktree: admin.Worktree,
         carry: Sequence[str],
+        action: TurnAction,
     ) -> None:
         """Use `open_workspace` or `reopen_workspace`."""
         self._run_id = run_id
+        self._action: TurnAction = action
         self._worktree = worktree
         self._lease = lease
         self._scratch = home.scratch(run_id)
@@ -136,18 +139,21 @@ class GitWorkspace:
         apply_edits(self.path, edits, staging=self._scratch, sealed=self._carried.paths)
 
     def commit(self, tree: TreeId, message: str, trailers: Mapping[str, str]) -> CommitId:
-        """As `Workspace.commit`; `GitError` when somebody else has moved the branch."""
-        text = _with_trailers(message, trailers).encode("utf-8", "replace")
+        """As `Workspace.commit`; `GitError` when somebody else has moved the branch.
+
+        With another `action` than `commit` the branch stays; with `status-only` the tree itself is kept, and returned.
+        """
         old = self._head[0]
-        commit = CommitId(self._git.run("commit-tree", tree, "-p", old, "-F", "-", stdin=text).line)
+        commit = CommitId(tree)
+        if self._action != "status-only":
+            text = with_trailers(message, trailers).encode("utf-8", "replace")
+            made = self._git.run("commit-tree", tree, "-p", old, "-F", "-", stdin=text)
+            commit = CommitId(made.line)
         turn = refs.kept(self._run_id, str(self._turns + 1))
-        refs.change(
-            self._git,
-            [
-                RefChange(name=turn, new=commit, old=None),
-                RefChange(name=refs.branch_of(self._run_id), new=commit, old=old),
-            ],
-        )
+        changes = [RefChange(name=turn, new=commit, old=None)]
+        if self._action == "commit":
+            changes.append(RefChange(name=refs.branch_of(self._run_id), new=commit, old=old))
+        refs.change(self._git, changes)
         self._turns += 1
         self._head = (commit, tree)
         return commit
@@ -179,6 +185,10 @@ class GitWorkspace:
     def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
         """As `Workspace.overlay`; a path that is a folder stands for all that is in it."""
         return self._objects.overlay(tree, source, paths)
+
+    def merge(self, *, base: TreeId, work: TreeId, onto: TreeId) -> Merged:
+        """As `Workspace.merge`."""
+        return replay(self._git, base=base, work=work, onto=onto)
 
     @contextlib.contextmanager
     def checkout(self, tree: TreeId) -> Iterator[Path]:
@@ -278,12 +288,17 @@ class GitWorkspace:
 
 
 def open_workspace(
-    repository: Repository, run_id: RunId, *, home: Path, carry: Sequence[str] = ()
+    repository: Repository,
+    run_id: RunId,
+    *,
+    home: Path,
+    carry: Sequence[str] = (),
+    action: TurnAction = "commit",
 ) -> GitWorkspace:
     """Give a new run its branch and its worktree, at the repository's HEAD.
 
     `home` is a folder outside every checkout. `carry` are ignored paths of the user's checkout, relative to its root,
-    that are copied into the worktree and into every checkout, and are part of no tree.
+    that are copied into the worktree and into every checkout, and are part of no tree. `action` is what keeps a turn.
 
     Raises:
         UsageError: The run exists, `home` lies in the checkout, or a carried path cannot be carried.
@@ -309,6 +324,7 @@ def open_workspace(
             known=known,
             worktree=worktree,
             carry=carry,
+            action=action,
         )
         workspace.begin()
         undo.pop_all()
@@ -323,6 +339,7 @@ def reopen_workspace(
     carry: Sequence[str] = (),
     head: CommitId | None = None,
     branch: str | None = None,
+    action: TurnAction = "commit",
 ) -> GitWorkspace:
     """Take up a run again: what a killed process has left is mended, the worktree holds the last closed turn.
 
@@ -347,7 +364,9 @@ def reopen_workspace(
             raise UsageError(
                 f"the repository at {str(repository.root)!r} has no work of run {run_id}; start a new run"
             )
-        known = refs.settle(git, run_id, known, head or known.last)
+        last = head or known.last
+        tip = last if action == "commit" else known.base
+        known = refs.settle(git, run_id, known, last, tip=tip)
         clear_scratch(place, run_id)
         branch = refs.branch_of(run_id)
         worktree = admin.sound(repository.common_dir, place.worktree(run_id), branch)
@@ -361,6 +380,7 @@ def reopen_workspace(
             known=known,
             worktree=worktree,
             carry=carry,
+            action=action,
         )
         workspace.begin()
         undo.pop_all()
@@ -399,7 +419,8 @@ def _abandon(git: Git, repository: Repository, run_id: RunId, home: Home, lease:
     lease.discard()
 
 
-def _with_trailers(message: str, trailers: Mapping[str, str]) -> str:
+def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
+    """The whole text of a commit."""
     for key in trailers:
         if not _TRAILER.fullmatch(key):
             raise UsageError(f"{key!r} is not a trailer key; use letters, digits and hyphens")

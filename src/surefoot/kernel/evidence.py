@@ -103,6 +103,41 @@ def idle(new_ids: Iterable[str], on_base: TestReport) -> list[str]:
     return [t for t in new_ids if t not in failed and t.partition("::")[0] not in failed]
 
 
+def early_tests(
+    before: TestReport, some: TestReport, exempt: Collection[str], events: tuple[EventId, ...]
+) -> Evidence | None:
+    """Tests of the base that the change broke, from a run of only some of them; None when it broke none of those."""
+    if some.state is not ReportState.COMPLETE:
+        return None
+    broken = (set(some.failing) & set(before.passing)) - set(exempt)
+    if not broken:
+        return None
+    return Evidence(
+        kind="base-tests",
+        command=" ".join(before.command),
+        before=_line(before),
+        after=f"broken: {_names(broken)}, of the {len(some.collected)} tests that the change can reach",
+        passed=False,
+        events=events,
+    )
+
+
+def changed_files(paths: Collection[str], before: Audit, after: Audit) -> Evidence:
+    """No auditor says anything blocking of a changed file that it did not say of the base, and none fell silent."""
+    new = [f for f in added_findings(before.blocking, after.blocking) if f.file in paths]
+    silent = _silent(before, after)
+    told = "nothing new" if not new else f"new: {_names(f.finding_id for f in new)}"
+    if silent:
+        told += f"; no answer from {_names(silent)}"
+    return Evidence(
+        kind="changed-files",
+        command="surefoot audit",
+        before=f"{len(before.blocking)} blocking findings",
+        after=told,
+        passed=not new and not silent,
+    )
+
+
 def new_tests(
     new_ids: Collection[str],
     on_base: TestReport,
@@ -151,16 +186,24 @@ def protected_files(diff: Diff, guarded: Collection[str], announced: Collection[
 
 
 def findings_gone(
-    targets: Collection[Finding], before: Audit, after: Audit, events: tuple[EventId, ...]
+    targets: Collection[Finding],
+    before: Audit,
+    after: Audit,
+    events: tuple[EventId, ...],
+    *,
+    seen: Collection[str] = (),
 ) -> Evidence:
-    """The named findings were seen and are gone, nothing new came, and every auditor that answered did so again."""
+    """The named findings were seen and are gone, nothing new came, and every auditor that answered did so again.
+
+    `seen` are fingerprints of the trees in between, which a later round is about.
+    """
     left = {f.fingerprint for f in after.findings}
     known = {f.fingerprint for f in before.findings}
     still = [f for f in targets if f.fingerprint in left]
-    unseen = [f for f in targets if f.fingerprint not in known]
+    unseen = [f for f in targets if f.fingerprint not in known and f.fingerprint not in seen]
+    still += _hidden([f for f in targets if f.fingerprint in known - left], before, after)
     new = added_findings(before.findings, after.findings)
-    answered = {r.tool for r in before.results} - {r.tool for r in before.broken}
-    silent = answered - ({r.tool for r in after.results} - {r.tool for r in after.broken})
+    silent = _silent(before, after)
     told = f"{len(after.findings)} findings"
     if silent:
         told += f"; no answer from {_names(silent)}"
@@ -180,15 +223,40 @@ def findings_gone(
     )
 
 
+def _hidden(gone: Collection[Finding], before: Audit, after: Audit) -> list[Finding]:
+    """Findings whose fingerprint is gone though there are as many of their kind: their lines only read otherwise."""
+    was, now = (Counter(map(_kind, audit.findings)) for audit in (before, after))
+    fewer = Counter(map(_kind, gone))
+    return [f for f in gone if now[_kind(f)] > was[_kind(f)] - fewer[_kind(f)]]
+
+
+def _kind(finding: Finding) -> tuple[str, str, str]:
+    return finding.tool, finding.rule, finding.file
+
+
+def _silent(before: Audit, after: Audit) -> set[str]:
+    """Auditors that answered before and do not any more."""
+    answered = {r.tool for r in before.results} - {r.tool for r in before.broken}
+    return answered - ({r.tool for r in after.results} - {r.tool for r in after.broken})
+
+
+def fewer_findings(targets: Collection[Finding], before: Audit, after: Audit) -> bool:
+    """Whether there are strictly fewer findings of the kinds of `targets`, none new, and no auditor fell silent."""
+    kinds = set(map(_kind, targets))
+    was, now = (sum(_kind(f) in kinds for f in audit.findings) for audit in (before, after))
+    new = added_findings(before.findings, after.findings)
+    return now < was and not new and not _silent(before, after)
+
+
 def added_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
     """Findings of `after` beyond the number that `before` has of the same tool and rule in the same file.
 
     Fingerprints alone would call a finding new whose line was only edited.
     """
-    left = Counter((f.tool, f.rule, f.file) for f in before)
+    left = Counter(map(_kind, before))
     new: list[Finding] = []
     for finding in after:
-        key = (finding.tool, finding.rule, finding.file)
+        key = _kind(finding)
         if left[key] > 0:
             left[key] -= 1
         else:

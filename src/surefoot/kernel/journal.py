@@ -1,21 +1,26 @@
 """Ledger and state as one: whatever is recorded is at once part of the folded state."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from surefoot.codec import decode, encode
 from surefoot.events import Event, Recorded, TestPurpose, ran
 from surefoot.kernel.ports import Clock, Ledger
 from surefoot.kernel.state import RunState, TestRunKey, apply, fold
-from surefoot.values import Digest, EventId, Spend, TestReport, TreeId, TurnId
+from surefoot.values import Digest, EventId, RunId, Spend, TestReport, TreeId, TurnId
+
+Follow: TypeAlias = Callable[[Recorded], Iterable[Event]]
+"""What else has to be recorded because of an event."""
 
 
 class Journal:
     """The kernel's hand on the ledger; safe to use from several threads."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, follow: Follow = lambda _: ()) -> None:
         self._ledger = ledger
         self._clock = clock
+        self._follow = follow
         self._lock = threading.RLock()
         self.state: RunState = fold(ledger.events())
 
@@ -41,13 +46,27 @@ class Journal:
         *,
         cause: EventId | None = None,
         turn: TurnId | None = None,
+        aside: bool = False,
     ) -> tuple[Recorded, ...]:
-        """Append several events under one fsync and fold them in."""
+        """Append several events under one fsync and fold them in; `aside`, they are no part of the turn that is open."""
         with self._lock:
-            recorded = self._ledger.append_all(events, cause=cause, turn=turn or self.turn_id)
+            belongs = None if aside else turn or self.turn_id
+            recorded = self._ledger.append_all(events, cause=cause, turn=belongs)
             for one in recorded:
                 self.state = apply(self.state, one)
+            for one in recorded:
+                for event in self._follow(one):
+                    self.record(event, cause=one.event_id, turn=one.turn_id)
             return recorded
+
+    @property
+    def trace_id(self) -> RunId:
+        """The run."""
+        return self._ledger.trace_id
+
+    def events(self) -> Iterator[Recorded]:
+        """All events so far, in order."""
+        return self._ledger.events()
 
     def put(self, data: bytes) -> Digest:
         """Store a blob."""

@@ -1,4 +1,4 @@
-"""The life of a run as one closed table (SPEC B5).
+"""The life of a run, and of a planning before it, as one closed table (SPEC B5, C1).
 
 A phase step does its work and returns a trigger; `advance` looks the pair up. What is not in the table cannot happen:
 from failing checks there is no edge to complete, and a phase that ended for good has no edges at all.
@@ -13,8 +13,14 @@ from surefoot.values import RunStatus
 
 
 class Phase(StrEnum):
-    """Where a run stands."""
+    """Where a run stands; the first six are those of a planning, which ends as reported when its plan has passed."""
 
+    DISCOVER = "discover"
+    CLARIFY = "clarify"
+    RESEARCH = "research"
+    DRAFT = "draft"
+    COMPILE = "compile"
+    PLAN_GATE = "plan_gate"
     AUDITING = "auditing"
     PLANNING = "planning"
     SOLVING = "solving"
@@ -32,6 +38,14 @@ class Phase(StrEnum):
 class Trigger(StrEnum):
     """What a phase step found."""
 
+    DISCOVERED = "discovered"
+    PLAN_GIVEN = "plan-given"
+    CLARIFIED = "clarified"
+    RESEARCHED = "researched"
+    DRAFTED = "drafted"
+    COMPILED = "compiled"
+    PLAN_PASSED = "plan-passed"
+    PLAN_REFUSED = "plan-refused"
     WORK_FOUND = "work-found"
     NOTHING_FOUND = "nothing-found"
     REPORT_ONLY = "report-only"
@@ -44,6 +58,8 @@ class Trigger(StrEnum):
     CHECKS_FAILED = "checks-failed"
     CRITIQUE_PASSED = "critique-passed"
     CRITIQUE_FAILED = "critique-failed"
+    NEXT_ROUND = "next-round"
+    """What was done stays, and the audit goes on from it; after a failed critique it does not stay."""
     BLOCKER = "blocker"
     BUDGET_SPENT = "budget-spent"
     PAUSE = "pause"
@@ -62,6 +78,21 @@ _STOPS: Final[Mapping[Trigger, Phase]] = {
 _RESUMES: Final[Mapping[Trigger, Phase]] = {Trigger.RESUME: Phase.AUDITING}
 
 TRANSITIONS: Final[Mapping[Phase, Mapping[Trigger, Phase]]] = {
+    Phase.DISCOVER: {
+        Trigger.DISCOVERED: Phase.CLARIFY,
+        Trigger.PLAN_GIVEN: Phase.PLAN_GATE,
+        **_STOPS,
+    },
+    Phase.CLARIFY: {Trigger.CLARIFIED: Phase.RESEARCH, **_STOPS},
+    Phase.RESEARCH: {Trigger.RESEARCHED: Phase.DRAFT, **_STOPS},
+    Phase.DRAFT: {Trigger.DRAFTED: Phase.COMPILE, **_STOPS},
+    Phase.COMPILE: {Trigger.COMPILED: Phase.PLAN_GATE, **_STOPS},
+    # A refused plan is drafted again, or ends here; nothing leads from it into work.
+    Phase.PLAN_GATE: {
+        Trigger.PLAN_PASSED: Phase.REPORTED,
+        Trigger.PLAN_REFUSED: Phase.DRAFT,
+        **_STOPS,
+    },
     Phase.AUDITING: {
         Trigger.WORK_FOUND: Phase.PLANNING,
         Trigger.NOTHING_FOUND: Phase.REPORTED,
@@ -69,7 +100,12 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[Trigger, Phase]]] = {
         **_STOPS,
     },
     Phase.PLANNING: {Trigger.PLANNED: Phase.SOLVING, **_STOPS},
-    Phase.SOLVING: {Trigger.TURN_ENDED: Phase.SOLVING, Trigger.UNITS_DONE: Phase.REVIEW, **_STOPS},
+    Phase.SOLVING: {
+        Trigger.TURN_ENDED: Phase.SOLVING,
+        Trigger.UNITS_DONE: Phase.REVIEW,
+        Trigger.NEXT_ROUND: Phase.AUDITING,
+        **_STOPS,
+    },
     Phase.REVIEW: {
         Trigger.REVIEW_PASSED: Phase.POST_CHECKS,
         Trigger.REVIEW_VETOED: Phase.SOLVING,
@@ -83,6 +119,7 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[Trigger, Phase]]] = {
     Phase.DELTA_CRITIQUE: {
         Trigger.CRITIQUE_PASSED: Phase.COMPLETE,
         Trigger.CRITIQUE_FAILED: Phase.AUDITING,
+        Trigger.NEXT_ROUND: Phase.AUDITING,
         **_STOPS,
     },
     Phase.COMPLETE: {},
@@ -101,6 +138,17 @@ ENDS: Final[Mapping[Phase, RunStatus]] = {
     Phase.CANCELLED: RunStatus.CANCELLED,
     Phase.BUDGET: RunStatus.BUDGET,
 }
+
+
+def misstep(phase: Phase, before: str, trigger: str, after: str) -> str:
+    """What is wrong with a recorded step of a run that stood at `phase`; empty when it is one of the table's."""
+    if before != phase:
+        return f"before was {before!r}, but the run stood at {str(phase)!r}"
+    try:
+        wanted = advance(phase, Trigger(trigger))
+    except (ValueError, IllegalTransitionError) as error:
+        return f"trigger was {trigger!r}: {error}"
+    return "" if wanted == after else f"after was {after!r}, is {str(wanted)!r}"
 
 
 def advance(phase: Phase, trigger: Trigger) -> Phase:

@@ -4,14 +4,17 @@ Every method returns values. An expected failure (a failed gate, a model that do
 part of the returned value; exceptions are for what the caller could not expect, and are `SurefootError`s.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from surefoot.artifacts import Interface, LifecycleState, VersionId
 from surefoot.events import Event, Recorded
+from surefoot.judgements import Boundary
+from surefoot.kernel.selection import Choice
 from surefoot.values import (
     Audit,
     AuditorResult,
@@ -28,6 +31,7 @@ from surefoot.values import (
     GateName,
     GateResult,
     Issue,
+    Merged,
     Message,
     Mode,
     ModelAnswer,
@@ -185,7 +189,31 @@ class Model(Protocol):
         ...
 
 
-class Workspace(Protocol):
+class Trees(Protocol):
+    """What can be asked of recorded trees."""
+
+    def diff(self, before: TreeId, after: TreeId) -> Diff:
+        """What changed between two trees."""
+        ...
+
+    def read(self, tree: TreeId, path: str) -> bytes | None:
+        """A file's bytes in a tree, or None when it is not a file there."""
+        ...
+
+    def files(self, tree: TreeId) -> tuple[str, ...]:
+        """All paths of a tree, sorted."""
+        ...
+
+    def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
+        """A tree that is `tree` with `paths` taken from `source` (removed where `source` lacks them)."""
+        ...
+
+    def checkout(self, tree: TreeId) -> AbstractContextManager[Path]:
+        """A scratch directory that holds exactly `tree`, gone afterwards."""
+        ...
+
+
+class Workspace(Trees, Protocol):
     """The run's own linked worktree and branch (promises 2 and 3)."""
 
     @property
@@ -224,24 +252,8 @@ class Workspace(Protocol):
         """Make the worktree exactly `tree`: changed, added and untracked files of the turn are gone."""
         ...
 
-    def diff(self, before: TreeId, after: TreeId) -> Diff:
-        """What changed between two trees."""
-        ...
-
-    def read(self, tree: TreeId, path: str) -> bytes | None:
-        """A file's bytes in a tree, or None when it is not a file there."""
-        ...
-
-    def files(self, tree: TreeId) -> tuple[str, ...]:
-        """All paths of a tree, sorted."""
-        ...
-
-    def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
-        """A tree that is `tree` with `paths` taken from `source` (removed where `source` lacks them)."""
-        ...
-
-    def checkout(self, tree: TreeId) -> AbstractContextManager[Path]:
-        """A scratch directory that holds exactly `tree`, gone afterwards."""
+    def merge(self, *, base: TreeId, work: TreeId, onto: TreeId) -> Merged:
+        """What `work` changed against `base`, applied to `onto`."""
         ...
 
 
@@ -296,6 +308,13 @@ class Suite(Protocol):
         """
         ...
 
+    def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
+        """Of which files each test of the tree at `root` runs a function; under "" those that count for every test.
+
+        Tests that could not be watched are left out; empty when none could.
+        """
+        ...
+
     def is_test_path(self, path: str) -> bool:
         """Whether a path is a test file or a helper of tests (conftest, fixtures, snapshots)."""
         ...
@@ -306,6 +325,31 @@ class Suite(Protocol):
 
     def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
         """Open a trial worker on the tree at `root`."""
+        ...
+
+
+class Critic(Protocol):
+    """Reads what a change did to the boundaries between the parts of the product (SPEC B9)."""
+
+    def concerns(self, path: str) -> bool:
+        """Whether a change of this file can change a boundary."""
+        ...
+
+    def look(
+        self,
+        before: Path,
+        after: Path,
+        files: tuple[Sequence[str], Sequence[str]],
+        changed: Sequence[str],
+    ) -> tuple[Boundary, ...]:
+        """The boundaries that a change of some files touched, each held against its contract.
+
+        Args:
+            before: The tree before the change, checked out.
+            after: The tree after it.
+            files: The paths of the two trees.
+            changed: The paths that differ.
+        """
         ...
 
 
@@ -419,6 +463,59 @@ class Toolbox(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A forged tool that a model is shown."""
+
+    version: VersionId
+    """That serves its calls now."""
+    state: LifecycleState
+    note: str
+    """How far it is trusted, in a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """The forged tools that a model is shown, and everything that a call of theirs depends on."""
+
+    listed: tuple[Listed, ...]
+    """The best first."""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """State by tool name, canonical JSON."""
+
+
+class Shelf(Protocol):
+    """The forged tools of a repository: what there is, which version serves, and what they keep (SPEC D2, D6)."""
+
+    def offer(self, most: int, *, first: Sequence[Interface] = ()) -> Offer:
+        """What a model is shown: `first`, then the best others, `most` in all. The same facts give the same offer."""
+        ...
+
+    def is_stale(self, offer: Offer, interface: Interface) -> bool:
+        """Whether another version serves the interface than the offer says, or one with another standing."""
+        ...
+
+    def choose(self, interface: Interface, *, without: Collection[Digest] = ()) -> Choice | None:
+        """The version that serves a call now, not one of `without`; None when none may."""
+        ...
+
+    def artifact(self, artifact: Digest) -> bytes:
+        """The content of a version; `LedgerError` when it is missing or damaged."""
+        ...
+
+    def store(self, data: bytes) -> Digest:
+        """Keep the content of a version."""
+        ...
+
+    def kept(self, name: str) -> Mapping[str, object]:
+        """The state that a tool keeps, by key."""
+        ...
+
+    def keep(self, name: str, writes: Mapping[str, object]) -> None:
+        """Add to it, or replace keys of it."""
+        ...
+
+
 class Executor(Protocol):
     """A strategy that does the work of one turn."""
 
@@ -523,6 +620,8 @@ class ReviewInput:
     """The run that the evidence rests on."""
     failing_before: frozenset[str]
     """Tests that failed on the base and are none of the issue's business."""
+    test_texts: Mapping[str, str] = field(default_factory=dict)
+    """Text of the files of the tests that the run is about, by path."""
 
 
 class Reviewer(Protocol):
@@ -569,7 +668,7 @@ class GateInput:
     contents: Mapping[str, tuple[str | None, str | None]] | None = None
     evidence: tuple[Evidence, ...] = ()
     gain: bool = False
-    """Strictly fewer tests fail after the turn than before it, and none new."""
+    """Strictly fewer tests fail after the turn than before it, or fewer findings of the unit's kinds are left; none new."""
     checkpoint: Checkpoint | None = None
     commit: CommitId | None = None
     test_paths: frozenset[str] = frozenset()
@@ -617,8 +716,13 @@ class Planner(Protocol):
         audit: Audit,
         files: Sequence[str],
         notebook: "Notebook",
+        *,
+        earlier: Sequence[Unit] = (),
     ) -> tuple[Unit, ...] | str:
-        """The units of this round, or why nothing can be stated that a run could prove."""
+        """The units of this round, or why nothing can be stated that a run could prove.
+
+        `earlier` are the units of the rounds before; what they tried is not tried in the same way again.
+        """
         ...
 
 

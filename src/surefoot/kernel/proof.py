@@ -8,10 +8,21 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from surefoot.events import AuditorFinished, FactLearned, TestPurpose
+from surefoot.codec import canonical, decode
+from surefoot.events import (
+    AuditorFinished,
+    FactLearned,
+    ImpactChecked,
+    TestPurpose,
+    TestsWatched,
+)
 from surefoot.kernel import evidence
+from surefoot.kernel.guess import EARLY_FROM_S, Guesser, Reach, is_worth, is_worth_watching
+from surefoot.kernel.impact import Impact, missed
+from surefoot.kernel.imports import Imports
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.ports import Suite, Workspace
+from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
+from surefoot.kernel.ports import Suite, Trees
 from surefoot.kernel.steady import steadied, unsteady
 from surefoot.values import (
     Audit,
@@ -27,7 +38,7 @@ from surefoot.values import (
 
 _AGAIN = 2
 """How often a surprising failure is run again, alone, before it counts."""
-_MOST_AGAIN = 25
+MOST_AGAIN = 25
 """More failing tests than this are not re-run one by one: that many do not flake at once."""
 
 
@@ -40,7 +51,7 @@ class Prover:
     """Runs what has to be run, once for each tree and purpose, and records it."""
 
     journal: Journal
-    workspace: Workspace
+    workspace: Trees
     suite: Suite
     audit: Callable[[Path], Audit]
     risk_flags: frozenset[str] = frozenset()
@@ -48,8 +59,12 @@ class Prover:
 
     settled: dict[TreeId, frozenset[str]] = field(default_factory=dict)
     """Flaky tests of trees that were looked at before in this process."""
+    examined: dict[TreeId, frozenset[str]] = field(default_factory=dict)
+    """All that were looked at, flaky or not."""
     unsteady: dict[TreeId, frozenset[str]] = field(default_factory=dict)
     """Functions whose ids vary, by tree, likewise."""
+    graphs: dict[TreeId, Imports] = field(default_factory=dict)
+    """Imports of the bases that were looked at."""
 
     def tests(
         self, tree: TreeId, purpose: TestPurpose, tests: Sequence[str] | None = None
@@ -67,18 +82,20 @@ class Prover:
 
     def flaky(self, tree: TreeId, report: TestReport, suspects: Collection[str]) -> frozenset[str]:
         """Which of `suspects`, failing in `report`, pass when they are run again alone."""
-        if not suspects or len(suspects) > _MOST_AGAIN or report.state is not ReportState.COMPLETE:
+        if not suspects or len(suspects) > MOST_AGAIN or report.state is not ReportState.COMPLETE:
             return frozenset()
-        if tree in self.settled:
+        left = set(suspects) - self.examined.get(tree, frozenset())
+        if not left:
             return self.settled[tree]
         passed: set[str] = set()
         with self.workspace.checkout(tree) as root:
             for _ in range(_AGAIN):
-                again = self.suite.run(root, sorted(suspects))
+                again = self.suite.run(root, sorted(left))
                 passed |= set(again.passing)
         for test_id in sorted(passed):
-            self.journal.record(FactLearned(topic="flaky", text=test_id))
-        self.settled[tree] = frozenset(passed)
+            self.journal.record(FactLearned(topic="flaky", text=test_id, tree=tree))
+        self.examined[tree] = self.examined.get(tree, frozenset()) | left
+        self.settled[tree] = self.settled.get(tree, frozenset()) | passed
         return self.settled[tree]
 
     def baseline(self, tree: TreeId) -> tuple[TestReport, frozenset[str]]:
@@ -124,6 +141,32 @@ class Prover:
         )
         return found
 
+    def turn_proofs(
+        self, tree: TreeId, base: TreeId, unit: Unit, done: Sequence[Unit]
+    ) -> tuple[Evidence, ...]:
+        """All that a turn's tree has to show, for its unit; it must not undo what the units `done` have shown."""
+        found = self.judge(tree, base, (unit, *done), "turn")
+        if unit.findings:
+            found += (self.findings_gone(tree, base, unit.findings),)
+        asked = checks(Level.TURN, (unit.unit_type,)).audit is not Extent.NONE
+        if asked and not unit.findings and not failed(found):
+            # Last, because it is the dearest; what it finds out is used again at the end of the run.
+            found += (self.changed_files(tree, base),)
+        return found
+
+    def around(
+        self, start: TreeId, after: TreeId, base: TreeId
+    ) -> tuple[TestReport, TestReport | None, EventId | None]:
+        """The unit's tests before a turn and after it, with the event of the latter; none when nothing changed."""
+        baseline, _ = self.baseline(base)
+        earlier = self.journal.tests(start, "turn")
+        before = earlier[0] if earlier else baseline
+        if after == start:
+            return before, None, None
+        judged = self.judged(after, base)
+        ran = self.journal.tests(judged, "turn") or self.journal.tests(judged, "impacted")
+        return (before, *ran) if ran else (before, None, None)
+
     def judge(
         self, tree: TreeId, base: TreeId, units: Sequence[Unit], purpose: TestPurpose
     ) -> tuple[Evidence, ...]:
@@ -133,7 +176,16 @@ class Prover:
         proofs = [evidence.protected_files(diff, guarded, ())]
         judged = self.workspace.overlay(tree, base, guarded)
         before, flaky = self.baseline(base)
+        early = checks(Level.TURN, (u.unit_type for u in units)).tests is Extent.IMPACTED
+        guessing = purpose == "turn" and early
+        impact = self._worthy_guess(judged, base, before) if guessing else None
+        if impact is not None:
+            refusal = self._early(judged, before, flaky, impact)
+            if refusal is not None:
+                return (*proofs, refusal)
         after, event = self.tests(judged, purpose)
+        if impact is not None:
+            self._check(Level.TURN, impact, judged, before, after)
         loose = self.loose(base, before, after)
         before, after = steadied(before, loose), steadied(after, loose)
         surprising = (set(after.failing) & set(before.passing)) - flaky
@@ -147,6 +199,74 @@ class Prover:
             on_base = steadied(report, loose)
             proofs.append(evidence.new_tests(fresh, on_base, after, (falsified, event)))
         return tuple(proofs)
+
+    # --- guesses, which save time and never let anything pass ---------------------------------------
+
+    @property
+    def guesser(self) -> Guesser:
+        """What guesses for this run's trees."""
+        return Guesser(workspace=self.workspace, suite=self.suite, graphs=self.graphs)
+
+    def check_guess(self, level: Level, base: TreeId, tree: TreeId, after: TestReport) -> None:
+        """Hold the guess for the change from `base` to `tree` against a whole run on `tree`; the record names misses."""
+        before, _ = self.baseline(base)
+        impact = self.guesser.impact(base, tree, before.collected, self._reach(base))
+        self._check(level, impact, tree, before, after)
+
+    def _check(
+        self, level: Level, impact: Impact, tree: TreeId, before: TestReport, after: TestReport
+    ) -> None:
+        flaky = self.settled.get(tree, frozenset())
+        checked = ImpactChecked(
+            level=level.value,
+            tree=tree,
+            selected=len(before.collected if impact.tests is None else impact.tests),
+            total=len(before.collected),
+            missed=tuple(t for t in missed(impact, before, after) if t not in flaky),
+            reason=impact.reason,
+            levels=LEVELS_VERSION,
+        )
+        self.journal.record(checked)
+
+    def _worthy_guess(self, judged: TreeId, base: TreeId, before: TestReport) -> Impact | None:
+        """The tests to run first, when they are few enough; from the second turn on, all may be watched to find them."""
+        if before.wall_s < EARLY_FROM_S:
+            return None
+        impact = self.guesser.impact(base, judged, before.collected, self._reach(base))
+        known = base in self.journal.state.reach or not self.journal.state.turns_closed
+        if not known and is_worth_watching(impact, before):
+            self._watch(base)
+            impact = self.guesser.impact(base, judged, before.collected, self._reach(base))
+        return impact if is_worth(impact, before) else None
+
+    def _early(
+        self, judged: TreeId, before: TestReport, flaky: frozenset[str], impact: Impact
+    ) -> Evidence | None:
+        some, event = self.tests(judged, "impacted", impact.tests)
+        refusal = evidence.early_tests(before, some, flaky, (event,))
+        if refusal is None:
+            return None
+        suspects = (set(some.failing) & set(before.passing)) - flaky
+        flaky |= self.flaky(judged, some, suspects)
+        return evidence.early_tests(before, some, flaky, (event,))
+
+    def _reach(self, base: TreeId) -> Reach:
+        recorded = self.journal.state.reach.get(base)
+        return (
+            {}
+            if recorded is None
+            else decode(dict[str, frozenset[str]], self.journal.get(recorded))
+        )
+
+    def _watch(self, base: TreeId) -> None:
+        reach = self.guesser.watch(base)
+        blob = self.journal.put(canonical({test: sorted(files) for test, files in reach.items()}))
+        self.journal.record(TestsWatched(tree=base, count=len(reach), reach=blob))
+
+    def changed_files(self, tree: TreeId, base: TreeId) -> Evidence:
+        """What lint, types and security say of the files that changed."""
+        paths = self.workspace.diff(base, tree).paths
+        return evidence.changed_files(paths, self.findings(base), self.findings(tree))
 
     def judged(self, tree: TreeId, base: TreeId) -> TreeId:
         """`tree` with everything that the base decides on as the base has it."""
@@ -174,7 +294,16 @@ class Prover:
 
     def findings_gone(self, tree: TreeId, base: TreeId, targets: Sequence[Finding]) -> Evidence:
         """Whether the findings are gone from `tree` and nothing new came."""
-        return evidence.findings_gone(targets, self.findings(base), self.findings(tree), ())
+        before, after = self.findings(base), self.findings(tree)
+        between = self.journal.state.audits.values()
+        seen = {f.fingerprint for recorded in between for f in recorded.audit.findings}
+        return evidence.findings_gone(targets, before, after, (), seen=seen)
+
+    def fewer_findings(self, start: TreeId, tree: TreeId, targets: Sequence[Finding]) -> bool:
+        """Whether `tree` has strictly fewer findings of these kinds than `start`, and nothing new."""
+        return bool(targets) and evidence.fewer_findings(
+            targets, self.findings(start), self.findings(tree)
+        )
 
     def guarded(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that the base decides on: its tests, and all that steers runner and gates."""
@@ -200,6 +329,11 @@ class Prover:
             path: (self._text(diff.before, path), self._text(diff.after, path))
             for path in diff.paths
         }
+
+    def texts(self, tree: TreeId, paths: Collection[str]) -> dict[str, str]:
+        """Text of files of a tree, those left out that are not there or not text."""
+        found = {path: self._text(tree, path) for path in sorted(paths)}
+        return {path: text for path, text in found.items() if text is not None}
 
     def _text(self, tree: TreeId, path: str) -> str | None:
         data = self.workspace.read(tree, path)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from surefoot.errors import LedgerError
 from surefoot.events import (
     ActionDecided,
     BudgetPressure,
@@ -25,40 +24,43 @@ from surefoot.events import (
     QuestionAnswered,
     QuestionAsked,
     ReviewGiven,
+    RoundDecided,
     RoundVerified,
     RunStopped,
     TurnClosed,
 )
+from surefoot.kernel import audit_round, contradictions, critique
 from surefoot.kernel.budget import exhausted, share_used
 from surefoot.kernel.evidence import added_findings
 from surefoot.kernel.failures import FAULTS, REPROCESSING, is_final
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import (
+    Critic,
     Person,
     Planner,
     Reviewer,
-    ReviewInput,
     Routed,
     Router,
     RouteRequest,
 )
 from surefoot.kernel.proof import failed
 from surefoot.kernel.state import RunState, UnitState
-from surefoot.kernel.turn import Turn, TurnPorts
+from surefoot.kernel.summary import summarise, unusable
+from surefoot.kernel.turn import Turn, TurnPorts, publish
+from surefoot.kernel.vetoes import heard
+from surefoot.kernel.whole import review_input, whole_proofs
 from surefoot.values import (
     RESUMABLE,
-    Audit,
-    AuditSummary,
     Classification,
     Evidence,
     FailureClass,
+    Finding,
     GateOutcome,
     ModelFault,
     ReportState,
     Resolution,
     Review,
     RunStatus,
-    Severity,
     TreeId,
     Unit,
 )
@@ -69,7 +71,7 @@ _PRESSURE = (0.5, 0.9)
 _LONGEST_GROUNDING_S: Final = 3600.0
 """How long a model that fails again and again is left alone, where its provider names no time."""
 
-Step = tuple[Trigger, str]
+Step = audit_round.Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +80,15 @@ class RunPorts:
 
     turn: TurnPorts
     planner: Planner
+    critic: Critic
     reviewers: Sequence[Reviewer]
     person: Person
     router: Router
     """Chooses the executor's model, turn by turn."""
+    between: Callable[[UnitState | None], Step | None] = lambda _unit: None
+    """Does what has to be done before a unit's turn, or, with None, before the review; a step when that is not to be."""
+    works_over: bool = True
+    """Work that the end of a round refuses is begun again from the base; else the refusal is the end."""
 
 
 class Run:
@@ -150,7 +157,7 @@ class Run:
                     self._blocked(locked) if locked else self._steps[self.state.phase]()
                 )
             except KeyboardInterrupt:
-                trigger, reason = Trigger.CANCEL, "interrupted from the keyboard"
+                trigger, reason = Trigger.CANCEL, "interrupted by ctrl-C or a signal"
             self._move(trigger, reason)
             self._note_pressure(resolution)
 
@@ -191,17 +198,12 @@ class Run:
         return Trigger.WORK_FOUND, decision.reason
 
     def _plan(self) -> Step:
-        assert self.state.opened is not None  # noqa: S101  # see base
-        if self.state.units:
-            return Trigger.PLANNED, f"{len(self.state.units)} units, as planned before"
-        baseline, flaky = self._t.prover.baseline(self.base)
-        units = self._p.planner.plan(
-            self.state.opened.issue,
-            baseline,
-            self._t.prover.findings(self.base),
-            self._t.workspace.files(self.base),
-            self._journal,
-        )
+        known = [u.unit for u in self.state.units.values()]
+        is_open = any(u.ended == "open" for u in self.state.units.values())
+        if is_open or self.state.planned == self.state.round:
+            return Trigger.PLANNED, f"{len(known)} units, as planned before"
+        _, flaky = self._t.prover.baseline(self.base)
+        units = self._planned()
         if isinstance(units, str):
             return Trigger.BLOCKER, units
         chancy = sorted({t for unit in units for t in unit.failing} & flaky)
@@ -210,18 +212,40 @@ class Run:
         self._journal.record(PlanMade(units=units))
         return Trigger.PLANNED, f"{len(units)} units"
 
+    def _planned(self) -> tuple[Unit, ...] | str:
+        assert self.state.opened is not None  # noqa: S101  # see base
+        baseline, _ = self._t.prover.baseline(self.base)
+        return self._p.planner.plan(
+            self.state.opened.issue,
+            baseline,
+            self._t.prover.findings(self.tree),
+            self._t.workspace.files(self.tree),
+            self._journal,
+            earlier=[u.unit for u in self.state.units.values()],
+        )
+
+    def _next_or_blocked(self, step: Step) -> Step:
+        """A next round only where something is left to try, whatever budget there is; else what blocks, in words."""
+        if step[0] is not Trigger.NEXT_ROUND:
+            return step
+        planned = self._planned()
+        return (Trigger.BLOCKER, planned) if isinstance(planned, str) else step
+
     def _solve(self) -> Step:
         if self.state.closed is not None:  # killed before what follows from the turn was recorded
             return self._after(self.state.closed)
         unit = next((u for u in self.state.units.values() if u.ended == "open"), None)
         if unit is None:
-            return self._all_ended()
+            return self._p.between(None) or self._all_ended()
         resolution = self._resolve()
         if resolution.hard_stops:
             return Trigger.BLOCKER, "; ".join(resolution.hard_stops)
         short = exhausted(resolution.ceilings, self._journal.spend())
         if short is not None:
-            return Trigger.BUDGET_SPENT, f"no further turn: {short}"
+            return audit_round.spent(self.state, self.tree, str(short))
+        return self._p.between(unit) or self._turn(unit, resolution)
+
+    def _turn(self, unit: UnitState, resolution: Resolution) -> Step:
         routed = self._route(unit, resolution)
         if routed.asker is None:
             return self._nobody(unit, routed)
@@ -229,13 +253,13 @@ class Run:
 
     def _review(self) -> Step:
         proofs = self._proofs()
-        seen = self._review_input(proofs)
+        seen = review_input(self.state, self._t.prover, self._resolve(), proofs)
         for reviewer in self._p.reviewers:
-            review = _guarded(reviewer, seen)
+            review = heard(reviewer, seen)
             self._journal.record(ReviewGiven(review=review))
-            if not is_consistent(review):
-                said = f"{review.verdict} with {review.action}"
-                return Trigger.BLOCKER, f"a review contradicts itself: {said}"
+            clash = contradictions.in_review(review)
+            if clash is not None:
+                return self._contradiction(clash)
             if review.action == "BLOCK":
                 return self._sent_back(Trigger.REVIEW_VETOED, f"review: {review.reason}")
         return Trigger.REVIEW_PASSED, "no reviewer objects"
@@ -253,22 +277,46 @@ class Run:
                 phase=verdict.phase, done=verdict.done, blocker=verdict.blocker, evidence=proofs
             )
         )
-        if verdict.done and not against:
+        clash = contradictions.over_checks(done=verdict.done, proofs=proofs)
+        if clash is not None:
+            return self._contradiction(clash)
+        if verdict.done:
             return Trigger.CHECKS_PASSED, "; ".join(f"{p.kind}: {p.after}" for p in proofs)
         return self._sent_back(Trigger.CHECKS_FAILED, against or verdict.blocker or "checks failed")
 
+    def _contradiction(self, clash: Finding) -> Step:
+        found = Review(verdict="FAIL", action="BLOCK", reason=clash.message, findings=(clash,))
+        self._journal.record(ReviewGiven(review=found))
+        return Trigger.BLOCKER, f"contradiction ({clash.severity}): {clash.message}"
+
     def _critique(self) -> Step:
-        """Audit again: what the change brought must not be worse than what it mended."""
+        """Look at boundaries, audit again, decide the gates: a change must not bring worse than what it mended."""
         before = self._t.prover.findings(self.base)
         after = self._t.prover.findings(self.tree)
+        self._journal.record(critique.look(self._p.critic, self._t.workspace, self.base, self.tree))
         new = added_findings(before.blocking, after.blocking)
-        if new:
-            told = f"{new[0].file}:{new[0].line} {new[0].message}"
-            return self._final_or(Trigger.CRITIQUE_FAILED, f"the change brought a finding: {told}")
+        gates = critique.decide(
+            tuple(self._journal.events()), self.tree, self._t.policy.locked(), new
+        )
+        self._journal.record(
+            RoundDecided(
+                number=self.state.round, tree=self.tree, gates=gates, go=critique.is_go(gates)
+            )
+        )
+        stop = critique.stops(gates)
+        if stop is not None:
+            return Trigger.BLOCKER, f"{stop.gate} says STOP: {stop.reason}"
+        if not critique.is_go(gates):
+            return self._final_or(Trigger.CRITIQUE_FAILED, gates[-1].reason)
+        if audit_round.is_audit(self.state):
+            return self._next_or_blocked(audit_round.judged(before, after))
         blocked = [u for u in self.state.units.values() if u.ended == "blocked"]
         if blocked:
             done = len(self.state.units) - len(blocked)
             return Trigger.BLOCKER, f"{done} units done, {len(blocked)} not: {blocked[0].blocker}"
+        publisher, commit = self._t.publisher, self.state.head_commit
+        if publisher is not None and not publisher.every_turn and commit is not None:
+            publish(self._t, commit)
         return Trigger.CRITIQUE_PASSED, "nothing new above the baseline, every unit is done"
 
     # --- what the phases share -------------------------------------------------------------------
@@ -277,6 +325,8 @@ class Run:
         return Trigger.BLOCKER, f"the repository is locked: {locked}; `surefoot unlock` opens it"
 
     def _all_ended(self) -> Step:
+        if audit_round.is_audit(self.state):
+            return self._next_or_blocked(audit_round.ended(self.state, self.tree))
         blocked = [u for u in self.state.units.values() if u.ended == "blocked"]
         if self.tree == self.base or len(blocked) == len(self.state.units):
             reason = blocked[0].blocker if blocked else "the work left the tree as it was"
@@ -404,7 +454,11 @@ class Run:
 
     def _sent_back(self, trigger: Trigger, reason: str) -> Step:
         refused = [u for u in self.state.units.values() if u.ended == "done"]
+        if all(u.unit.strategy == "fixer" for u in refused):
+            return Trigger.BLOCKER, reason  # nothing would be done otherwise
         most = REPROCESSING[FailureClass.VERIFICATION].extra_attempts
+        if not self._p.works_over:
+            return Trigger.BLOCKER, reason
         if any(self._refusals(u.unit) >= most for u in refused):
             return Trigger.BLOCKER, f"{reason} (after {most + 1} attempts)"
         return trigger, reason
@@ -414,54 +468,20 @@ class Run:
         return sum(1 for c in state.checkpoints if c.classification is Classification.COMPLETE)
 
     def _final_or(self, trigger: Trigger, reason: str) -> Step:
-        if self.state.round > REPROCESSING[FailureClass.VERIFICATION].extra_attempts:
+        if (
+            not self._p.works_over
+            or self.state.round > REPROCESSING[FailureClass.VERIFICATION].extra_attempts
+        ):
             return Trigger.BLOCKER, reason
         return trigger, reason
 
     def _proofs(self) -> tuple[Evidence, ...]:
-        done = [u.unit for u in self.state.units.values() if u.ended == "done"]
-        proofs = self._t.prover.judge(self.tree, self.base, done, "base-tests")
-        targets = [f for unit in done for f in unit.findings]
-        if targets:
-            proofs += (self._t.prover.findings_gone(self.tree, self.base, targets),)
-        return proofs
-
-    def _review_input(self, proofs: tuple[Evidence, ...]) -> ReviewInput:
-        assert self.state.opened is not None  # noqa: S101  # see base
-        workspace, suite = self._t.workspace, self._t.prover.suite
-        diff = workspace.diff(self.base, self.tree)
-        resolution = self._resolve()
-        targets = {t for unit in self.state.units.values() for t in unit.unit.failing}
-        after, excused = self._t.prover.seen(self.tree, self.base)
-        return ReviewInput(
-            issue=self.state.opened.issue,
-            diff=diff,
-            contents=self._t.prover.contents(diff),
-            evidence=proofs,
-            mode=resolution.mode,
-            risk_flags=resolution.risk_flags,
-            test_paths=frozenset(p for p in diff.paths if suite.is_test_path(p)),
-            control_paths=frozenset(p for p in diff.paths if suite.is_control_path(p)),
-            tests=after,
-            failing_before=excused - targets,
-        )
+        return whole_proofs(self.state, self._t.prover)
 
     def _resolve(self) -> Resolution:
         """Ask the policy anew; a change since the last answer is recorded."""
         resolution = self._t.policy.resolve()
-        event = PolicyResolved(
-            mode=resolution.mode,
-            can_execute=resolution.can_execute,
-            can_fix=resolution.can_fix,
-            can_escalate=resolution.can_escalate,
-            max_iterations=resolution.ceilings.max_iterations,
-            time_s=resolution.ceilings.time_s,
-            max_files=resolution.ceilings.max_files,
-            tokens=resolution.ceilings.tokens,
-            cost_usd=resolution.ceilings.cost_usd,
-            risk_flags=tuple(sorted(resolution.risk_flags)),
-            hard_stops=resolution.hard_stops,
-        )
+        event = resolved(resolution)
         if event != self.state.policy:
             self._journal.record(event)
         return resolution
@@ -481,53 +501,18 @@ class Run:
             self._journal.record(BudgetPressure(what="largest share", share=round(share, 3)))
 
 
-def _guarded(reviewer: Reviewer, seen: ReviewInput) -> Review:
-    """A reviewer's word; one that broke has objected."""
-    try:
-        return reviewer.review(seen)
-    except LedgerError:
-        raise
-    except Exception as error:  # noqa: BLE001  # named boundary: a broken reviewer is no approval
-        told = f"a reviewer broke: {type(error).__name__}: {error}"
-        return Review(verdict="FAIL", action="BLOCK", reason=told)
-
-
-def summarise(audit: Audit) -> AuditSummary:
-    """Findings above the baseline by severity."""
-    counts = dict.fromkeys(Severity, 0)
-    for finding in audit.findings:
-        counts[finding.severity] += 1
-    return AuditSummary(
-        critical=counts[Severity.CRITICAL],
-        high=counts[Severity.HIGH],
-        medium=counts[Severity.MEDIUM],
-        low=counts[Severity.LOW],
-        info=counts[Severity.INFO],
-        ci_pass=audit.ci_pass,
+def resolved(resolution: Resolution) -> PolicyResolved:
+    """The record of what the policy allows."""
+    return PolicyResolved(
+        mode=resolution.mode,
+        can_execute=resolution.can_execute,
+        can_fix=resolution.can_fix,
+        can_escalate=resolution.can_escalate,
+        max_iterations=resolution.ceilings.max_iterations,
+        time_s=resolution.ceilings.time_s,
+        max_files=resolution.ceilings.max_files,
+        tokens=resolution.ceilings.tokens,
+        cost_usd=resolution.ceilings.cost_usd,
+        risk_flags=tuple(sorted(resolution.risk_flags)),
+        hard_stops=resolution.hard_stops,
     )
-
-
-def is_consistent(review: Review) -> bool:
-    """Only these three pairs mean anything (SPEC B8)."""
-    return (review.verdict, review.action) in {
-        ("PASS", "PROCEED"),
-        ("FAIL", "BLOCK"),
-        ("WAIVER", "PROCEED"),
-    }
-
-
-_UNUSABLE: Mapping[ReportState, str] = {
-    ReportState.TIMEOUT: "the tests did not end in time; raise `[test] timeout_s`",
-    ReportState.CRASHED: "the test process died before it finished",
-    ReportState.UNPARSABLE: "the test run could not be understood",
-    ReportState.TOOL_MISSING: "the test runner is missing; install it into the project's environment",
-    ReportState.NOTHING_COLLECTED: "no test was collected; write one, or set `[test] command`",
-    ReportState.FOREIGN_CODE: "the tests import the project from outside the worktree",
-    ReportState.FORGED: "the runner's control tests did not behave; its word cannot be trusted",
-}
-
-
-def unusable(state: ReportState, output: str) -> str:
-    """Why a baseline cannot be built on, in one sentence, with the runner's last line."""
-    tail = next((line for line in reversed(output.splitlines()) if line.strip()), "")
-    return f"{_UNUSABLE[state]}" + (f" ({tail.strip()[:200]})" if tail else "")

@@ -16,6 +16,8 @@ from surefoot.events import (
     BudgetSettled,
     CandidateTried,
     CheckpointWritten,
+    ChildEnded,
+    ChildStarted,
     FactLearned,
     GateDecided,
     ModelAsked,
@@ -33,11 +35,14 @@ from surefoot.events import (
     RunStopped,
     SolverPinned,
     TestsRan,
+    TestsWatched,
     ToolCalled,
     TurnClosed,
     TurnStarted,
+    UnitBlocked,
 )
-from surefoot.kernel.lifecycle import Phase
+from surefoot.kernel.lifecycle import Phase, Trigger
+from surefoot.kernel.plan_state import PlanState, follow
 from surefoot.kernel.ports import ToolPattern
 from surefoot.values import (
     Audit,
@@ -54,6 +59,7 @@ from surefoot.values import (
     TurnId,
     Unit,
     UnitId,
+    Usage,
 )
 
 
@@ -127,6 +133,8 @@ class RunState:
     opened: RunOpened | None = None
     phase: Phase = Phase.AUDITING
     round: int = 1
+    planned: int = 0
+    """The last round that a plan was made for."""
     units: Mapping[UnitId, UnitState] = field(default_factory=dict)
     turn: OpenTurn | None = None
     closed: TurnClosed | None = None
@@ -140,6 +148,8 @@ class RunState:
     tests: Mapping[TestRunKey, Digest] = field(default_factory=dict)
     """Blob of the last report by tree and purpose."""
     test_events: Mapping[TestRunKey, EventId] = field(default_factory=dict)
+    reach: Mapping[TreeId, Digest] = field(default_factory=dict)
+    """Blob of what the watched tests of a base run something of."""
     audits: Mapping[TreeId, RecordedAudit] = field(default_factory=dict)
     opened_models: Mapping[str, ModelOpened] = field(default_factory=dict)
     """What the run goes by of each model."""
@@ -158,6 +168,8 @@ class RunState:
     chosen: Mapping[UnitId, ModelChosen] = field(default_factory=dict)
     solver: tuple[str, ...] = ()
     """The judges, as pinned last."""
+    plan: PlanState = field(default_factory=PlanState)
+    """Of a run that executes a plan."""
     asked_last: str = ""
     """The model of the last turn."""
     status: RunStatus | None = None
@@ -178,7 +190,12 @@ class RunState:
 def apply(state: RunState, recorded: Recorded) -> RunState:
     """The state after one more event."""
     after = _apply(recorded.event, state, recorded)
-    return replace(after, last_time=recorded.time)
+    return replace(after, plan=follow(after.plan, recorded), last_time=recorded.time)
+
+
+def units_done(state: RunState) -> tuple[Unit, ...]:
+    """The units whose work is shown."""
+    return tuple(u.unit for u in state.units.values() if u.ended == "done")
 
 
 def fold(events: Iterable[Recorded]) -> RunState:
@@ -198,16 +215,25 @@ def _apply(event: object, state: RunState, recorded: Recorded) -> RunState:
 
 @_apply.register
 def _(event: RunOpened, state: RunState, recorded: Recorded) -> RunState:
-    return replace(state, opened=event, head_tree=event.base_tree, segment_start=recorded.time)
+    return replace(
+        state,
+        opened=event,
+        phase=Phase.DISCOVER if event.planning else state.phase,
+        head_tree=event.base_tree,
+        segment_start=recorded.time,
+    )
 
 
 @_apply.register
 def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
     del event
     earlier = state.elapsed_s(state.last_time or recorded.time)
-    # Calls that were open when the process died are counted in full: they may have been billed.
-    lost_tokens = sum(tokens for tokens, _ in state.reservations.values())
-    lost_usd = sum(usd for _, usd in state.reservations.values())
+    # Calls that were open when the process died are counted in full: they may have been billed. What is reserved for a
+    # child run stays so until that run has gone on and ended, since its own ledger knows what it spent.
+    kept = {k: v for k, v in state.reservations.items() if k in state.plan.reservations}
+    lost = [v for k, v in state.reservations.items() if k not in kept]
+    lost_tokens = sum(tokens for tokens, _ in lost)
+    lost_usd = sum(usd for _, usd in lost)
     usage = state.spend.usage
     spend = replace(
         state.spend,
@@ -216,8 +242,8 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
             prompt_tokens=usage.prompt_tokens + lost_tokens,
             cost_usd=usage.cost_usd + lost_usd,
         ),
-        reserved_tokens=0,
-        reserved_usd=0.0,
+        reserved_tokens=sum(tokens for tokens, _ in kept.values()),
+        reserved_usd=sum(usd for _, usd in kept.values()),
     )
     return replace(
         state,
@@ -225,7 +251,7 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
         status=None,
         earlier_s=earlier,
         segment_start=recorded.time,
-        reservations={},
+        reservations=kept,
         spend=spend,
     )
 
@@ -239,15 +265,28 @@ def _(event: ModelOpened, state: RunState, recorded: Recorded) -> RunState:
 @_apply.register
 def _(event: RunStopped, state: RunState, recorded: Recorded) -> RunState:
     earlier = state.elapsed_s(recorded.time)
+    # A blocked run is never taken up again, so none of its units is waiting for anything.
+    units = {
+        key: replace(unit, ended="blocked", blocker=event.reason)
+        if unit.ended == "open" and event.status is RunStatus.BLOCKED
+        else unit
+        for key, unit in state.units.items()
+    }
     return replace(
-        state, status=event.status, reason=event.reason, earlier_s=earlier, segment_start=None
+        state,
+        units=units,
+        status=event.status,
+        reason=event.reason,
+        earlier_s=earlier,
+        segment_start=None,
     )
 
 
 @_apply.register
 def _(event: PhaseChanged, state: RunState, recorded: Recorded) -> RunState:
     del recorded
-    again = event.before == Phase.DELTA_CRITIQUE and event.after == Phase.AUDITING
+    failed = event.before == Phase.DELTA_CRITIQUE and event.trigger == Trigger.CRITIQUE_FAILED
+    again = event.after == Phase.AUDITING and event.trigger != Trigger.RESUME
     sent_back = event.before in _JUDGES and event.after == Phase.SOLVING
     after = replace(
         state,
@@ -256,7 +295,7 @@ def _(event: PhaseChanged, state: RunState, recorded: Recorded) -> RunState:
         reason=event.reason,
         closed=None,
     )
-    return _undone(after, event.reason) if sent_back or again else after
+    return _undone(after, event.reason) if sent_back or failed else after
 
 
 _JUDGES: Final = frozenset({Phase.REVIEW, Phase.POST_CHECKS})
@@ -284,7 +323,7 @@ def _(event: PolicyResolved, state: RunState, recorded: Recorded) -> RunState:
 def _(event: PlanMade, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     units = {unit.unit_id: UnitState(unit=unit) for unit in event.units}
-    return replace(state, units={**state.units, **units})
+    return replace(state, units={**state.units, **units}, planned=state.round)
 
 
 @_apply.register
@@ -467,6 +506,12 @@ def _(event: TestsRan, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: TestsWatched, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, reach={**state.reach, event.tree: event.reach})
+
+
+@_apply.register
 def _(event: AuditorFinished, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     before = state.audits.get(event.tree)
@@ -478,24 +523,59 @@ def _(event: AuditorFinished, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: ChildStarted, state: RunState, recorded: Recorded) -> RunState:
+    known = state.plan.children.get(event.run)
+    # A child that a killed process had begun goes on under a reservation of its own.
+    free = state if known is None else _settled(state, known.started, Usage())
+    return _reserved(free, recorded.event_id, event.tokens, event.cost_usd)
+
+
+@_apply.register
 def _(event: BudgetReserved, state: RunState, recorded: Recorded) -> RunState:
+    return _reserved(state, recorded.event_id, event.tokens, event.cost_usd)
+
+
+def _reserved(state: RunState, reservation: EventId, tokens: int, cost_usd: float) -> RunState:
     spend = replace(
         state.spend,
-        reserved_tokens=state.spend.reserved_tokens + event.tokens,
-        reserved_usd=state.spend.reserved_usd + event.cost_usd,
+        reserved_tokens=state.spend.reserved_tokens + tokens,
+        reserved_usd=state.spend.reserved_usd + cost_usd,
     )
-    open_ones = {**state.reservations, recorded.event_id: (event.tokens, event.cost_usd)}
+    open_ones = {**state.reservations, reservation: (tokens, cost_usd)}
     return replace(state, spend=spend, reservations=open_ones)
 
 
 @_apply.register
 def _(event: BudgetSettled, state: RunState, recorded: Recorded) -> RunState:
     del recorded
-    tokens, usd = state.reservations.get(event.reservation, (0, 0.0))
-    left = {k: v for k, v in state.reservations.items() if k != event.reservation}
+    return _settled(state, event.reservation, event.usage)
+
+
+@_apply.register
+def _(event: ChildEnded, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    child = state.plan.children.get(event.run)
+    after = _settled(state, child.started if child else EventId(""), event.usage)
+    calls = after.spend.model_calls + event.model_calls
+    return replace(after, spend=replace(after.spend, model_calls=calls))
+
+
+@_apply.register
+def _(event: UnitBlocked, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    before = state.units.get(event.unit_id)
+    if before is None:
+        return state
+    unit = replace(before, ended="blocked", blocker=event.reason)
+    return replace(state, units={**state.units, event.unit_id: unit})
+
+
+def _settled(state: RunState, reservation: EventId, usage: Usage) -> RunState:
+    tokens, usd = state.reservations.get(reservation, (0, 0.0))
+    left = {k: v for k, v in state.reservations.items() if k != reservation}
     spend = replace(
         state.spend,
-        usage=state.spend.usage + event.usage,
+        usage=state.spend.usage + usage,
         reserved_tokens=state.spend.reserved_tokens - tokens,
         reserved_usd=state.spend.reserved_usd - usd if left else 0.0,
     )

@@ -7,15 +7,16 @@ Whatever happens in between, the worktree ends as the commit that the record nam
 turn; the next one restores the tree that it started from and does it again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal, TypeAlias
 
 from surefoot.codec import digest, encode
 from surefoot.errors import LedgerError, SurefootError
 from surefoot.events import (
     CheckpointWritten,
     DiffTaken,
+    ExecutorEnded,
     GateDecided,
     GitStage,
     SelfFeedback,
@@ -23,6 +24,7 @@ from surefoot.events import (
     TurnStarted,
 )
 from surefoot.kernel import evidence
+from surefoot.kernel.gatekeeper import DEADLINE_S, decide
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import (
     Asker,
@@ -38,14 +40,13 @@ from surefoot.kernel.ports import (
     Workspace,
 )
 from surefoot.kernel.proof import Prover
-from surefoot.kernel.state import UnitState
+from surefoot.kernel.state import UnitState, units_done
 from surefoot.values import (
     Checkpoint,
     Classification,
     CommitId,
     Diff,
     Evidence,
-    FailureClass,
     GateName,
     GateOutcome,
     GateResult,
@@ -53,10 +54,30 @@ from surefoot.values import (
     SandboxLevel,
     TreeId,
     TurnId,
+    Unit,
 )
 
+TURN_TRAILER: Final = "Surefoot-Turn"
+LEDGER_TRAILER: Final = "Surefoot-Ledger"
+"""Hash of the ledger's last line before the commit was made."""
+
+BRANCH_MOVED: Final = "the branch stands at"
+"""How a checkpoint's error begins when somebody else moved the run's branch."""
 _HOUSEKEEPING = ("flaky:", "flaky-checked:", "loose ids:")
 """Facts that the kernel itself notes; they are no progress of the executor."""
+
+
+Push: TypeAlias = Callable[[CommitId], str]
+"""Makes a commit the run's branch elsewhere; returns why it did not arrive, empty when it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """Where the run's branch goes beside this repository. What fails there never fails the work."""
+
+    push: Push
+    every_turn: bool
+    """Else only the work that is complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +95,17 @@ class TurnPorts:
     clock: Clock
     sandbox: SandboxLevel
     unsandboxed_allowed: bool
+    gate_s: float = DEADLINE_S
+    """Longest time for one gate, wall-clock seconds."""
+    publisher: Publisher | None = None
+    """Puts the run's branch elsewhere; None: it stays here."""
+
+
+def publish(ports: TurnPorts, commit: CommitId) -> None:
+    """Put a commit of the run where its branch is to go; how that went is an event."""
+    if ports.publisher is not None:
+        error = ports.publisher.push(commit)
+        ports.journal.record(GitStage(stage="publish", ok=not error, commit=commit, error=error))
 
 
 class Turn:
@@ -114,6 +146,7 @@ class Turn:
                 number=self._number,
                 tree=self._start,
                 model=self._asker.model,
+                locked=self._input.locked,
             ),
             turn=turn_id,
         )
@@ -135,16 +168,8 @@ class Turn:
         return self._close(result, checkpoint, commit)
 
     def _gate(self, name: GateName) -> GateResult:
-        """Evaluate one gate; one that throws has failed."""
-        try:
-            result = self._p.gates[name].evaluate(self._input)
-        except Exception as error:  # noqa: BLE001  # named boundary: a broken gate is a failed gate
-            result = GateResult(
-                gate=name,
-                outcome=GateOutcome.HARD_FAIL,
-                failure=FailureClass.UNKNOWN,
-                reason=f"the gate itself failed: {type(error).__name__}: {error}",
-            )
+        """Evaluate one gate and record what it decided."""
+        result = decide(self._p.gates[name], name, self._input, deadline_s=self._p.gate_s)
         self._p.journal.record(GateDecided(result=result))
         return result
 
@@ -174,18 +199,21 @@ class Turn:
             output = TurnOutput(transcript=str(error), claim="none")
             self._input = replace(self._input, error=f"{code}: {error}")
         self._input = replace(self._input, output=output)
+        journal = self._p.journal
+        journal.record(ExecutorEnded(output=journal.put(encode(output)), error=self._input.error))
 
     def _observe(self) -> Checkpoint:
         """Prove what the worktree holds, let the solver judge, and write the checkpoint."""
         journal, workspace = self._p.journal, self._p.workspace
-        tree = self._snapshot()
+        tree = self._staged()
         diff = workspace.diff(self._start, tree)
         run_diff = workspace.diff(self._base, tree)
-        journal.record(GitStage(stage="stage", ok=True, tree=tree))
         journal.record(DiffTaken(diff=journal.put(encode(diff)), files=diff.paths))
         proofs: tuple[Evidence, ...] = ()
         if diff.files:
-            proofs = self._prove(tree)
+            proofs = self._p.prover.turn_proofs(
+                tree, self._base, self._unit.unit, units_done(self._p.journal.state)
+            )
         self._input = replace(
             self._input,
             tree=tree,
@@ -194,59 +222,43 @@ class Turn:
             contents=self._p.prover.contents(diff),
             evidence=proofs,
         )
-        seen = self._observation(diff, proofs)
+        assert self._input.output is not None  # noqa: S101  # set by _execute
+        seen = observation(
+            self._p.prover,
+            self._unit,
+            model=self._asker.model,
+            output=self._input.output,
+            start=self._start,
+            base=self._base,
+            diff=diff,
+            proofs=proofs,
+        )
         gain = seen.after is not None and evidence.improves(seen.before, seen.after)
+        gain = gain or (
+            bool(diff.files)
+            and self._p.prover.fewer_findings(self._start, tree, self._unit.unit.findings)
+        )
         self._input = replace(self._input, gain=gain)
         checkpoint = self._p.solver.judge(seen, self._p.solver_asker, journal)
         journal.record(CheckpointWritten(checkpoint=checkpoint))
         self._note_flip(seen, checkpoint)
         return checkpoint
 
-    def _snapshot(self) -> TreeId:
+    def _staged(self) -> TreeId:
         """The worktree as a tree; where it holds what no tree can, the turn has failed and is put back."""
+        journal = self._p.journal
         try:
-            return self._p.workspace.snapshot()
+            tree = self._p.workspace.snapshot()
         except LedgerError:
             raise
         except SurefootError as error:
             self._p.workspace.restore(self._start)
             told = f"{error.code}: what the turn left cannot be kept: {error}"
             self._input = replace(self._input, error=self._input.error or told)
+            journal.record(GitStage(stage="stage", ok=False, tree=self._start, error=told))
             return self._start
-
-    def _prove(self, tree: TreeId) -> tuple[Evidence, ...]:
-        prover, unit = self._p.prover, self._unit.unit
-        proofs = prover.judge(tree, self._base, (unit,), "turn")
-        if unit.findings:
-            proofs += (prover.findings_gone(tree, self._base, unit.findings),)
-        return proofs
-
-    def _observation(self, diff: Diff, proofs: tuple[Evidence, ...]) -> Observation:
-        journal, prover = self._p.journal, self._p.prover
-        before, _ = prover.baseline(self._base)
-        earlier = journal.tests(self._start, "turn")
-        after = None
-        if diff.files:
-            after = journal.tests(prover.judged(diff.after, self._base), "turn")
-        turn = journal.state.turn
-        facts = turn.facts if turn else ()
-        assert self._input.output is not None  # noqa: S101  # set by _execute
-        return Observation(
-            unit=self._unit.unit,
-            number=self._unit.turns + 1,
-            model=self._asker.model,
-            output=self._input.output,
-            diff=diff,
-            seen_diffs=self._unit.trees,
-            before=earlier[0] if earlier else before,
-            after=after[0] if after else None,
-            after_event=after[1] if after else None,
-            history=self._unit.checkpoints,
-            facts=tuple(f for f in facts if not f.startswith(_HOUSEKEEPING)),
-            evidence=proofs,
-            called=turn.called if turn else (),
-            patterns=self._unit.patterns,
-        )
+        journal.record(GitStage(stage="stage", ok=True, tree=tree))
+        return tree
 
     def _note_flip(self, seen: Observation, now: Checkpoint) -> None:
         if not self._unit.checkpoints or not self._unit.trees:
@@ -271,26 +283,32 @@ class Turn:
             self._input = replace(self._input, tree=self._start)
             return None
         try:
-            commit = workspace.commit(tree, self._message(checkpoint), self._trailers())
+            message = commit_message(self._unit.unit, checkpoint)
+            commit = workspace.commit(tree, message, self._trailers())
         except SurefootError as error:
             journal.record(GitStage(stage="checkpoint", ok=False, tree=tree, error=str(error)))
             workspace.restore(self._start)
             journal.record(GitStage(stage="rollback", ok=True, tree=self._start))
             self._input = replace(self._input, tree=self._start, error=f"git: {error}")
             return None
+        if workspace.head != (commit, tree):
+            told = f"{BRANCH_MOVED} {workspace.head[0]}, not at the turn's commit {commit}"
+            journal.record(GitStage(stage="checkpoint", ok=False, tree=tree, error=told))
+            workspace.restore(self._start)
+            journal.record(GitStage(stage="rollback", ok=True, tree=self._start))
+            self._input = replace(self._input, tree=self._start, error=f"closeout: {told}")
+            return None
         journal.record(GitStage(stage="checkpoint", ok=True, tree=tree, commit=commit))
+        if self._p.publisher is not None and self._p.publisher.every_turn:
+            publish(self._p, commit)
         self._input = replace(self._input, commit=commit)
         return commit
-
-    def _message(self, checkpoint: Checkpoint) -> str:
-        title = self._unit.unit.issue.title
-        return f"{self._unit.unit.unit_type}: {title}\n\n{checkpoint.summary}"
 
     def _trailers(self) -> Mapping[str, str]:
         state = self._p.journal.state
         return {
-            "Surefoot-Turn": str(state.turn.turn_id if state.turn else ""),
-            "Surefoot-Ledger": self._p.journal.head,
+            TURN_TRAILER: str(state.turn.turn_id if state.turn else ""),
+            LEDGER_TRAILER: self._p.journal.head,
         }
 
     def _close(
@@ -326,3 +344,41 @@ class Turn:
         )
         self._p.journal.record(record)
         return record
+
+
+def commit_message(unit: Unit, checkpoint: Checkpoint) -> str:
+    """What a turn's commit says above its trailers."""
+    return f"{unit.unit_type}: {unit.issue.title}\n\n{checkpoint.summary}"
+
+
+def observation(
+    prover: Prover,
+    unit: UnitState,
+    *,
+    model: str,
+    output: TurnOutput,
+    start: TreeId,
+    base: TreeId,
+    diff: Diff,
+    proofs: tuple[Evidence, ...],
+) -> Observation:
+    """What the solver is shown of the turn that is open in the prover's journal."""
+    before, after, after_event = prover.around(start, diff.after, base)
+    turn = prover.journal.state.turn
+    facts = turn.facts if turn else ()
+    return Observation(
+        unit=unit.unit,
+        number=unit.turns + 1,
+        model=model,
+        output=output,
+        diff=diff,
+        seen_diffs=unit.trees,
+        before=before,
+        after=after,
+        after_event=after_event,
+        history=unit.checkpoints,
+        facts=tuple(f for f in facts if not f.startswith(_HOUSEKEEPING)),
+        evidence=proofs,
+        called=turn.called if turn else (),
+        patterns=unit.patterns,
+    )

@@ -3,6 +3,8 @@
 import os
 import re
 import threading
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from surefoot import codec
@@ -25,7 +27,9 @@ class BlobStore:
         path = self._path(digest)
         with told("store a blob in", self._root):
             if _size(path) == len(data):
-                return digest
+                with suppress(FileNotFoundError):
+                    os.utime(path)  # in use again, so that nobody drops it
+                    return digest
             make_directory(path.parent)
             self._write(path, data)
         return digest
@@ -48,6 +52,13 @@ class BlobStore:
                 "restore it from a backup"
             )
         return data
+
+    def drop(self, digest: Digest, *, before: datetime) -> None:
+        """Remove a blob that no ledger names, unless it was stored, or stored again, after `before`."""
+        path = self._path(digest)
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < before.timestamp():
+                path.unlink()
 
     def _path(self, digest: Digest) -> Path:
         if not _DIGEST.fullmatch(digest):

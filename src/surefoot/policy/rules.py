@@ -26,6 +26,8 @@ class Overrides:
     max_files: int | None = None
     tokens: int | None = None
     cost_usd: float | None = None
+    times: int = 1
+    """How many runs' worth of the mode's defaults."""
 
 
 class RulePolicy:
@@ -51,9 +53,9 @@ class RulePolicy:
         )
         own = self._overrides
         ceilings = Ceilings(
-            max_iterations=own.max_iterations or found["max_iterations"],
-            time_s=own.time_s or found["max_seconds"],
-            max_files=found["max_files"] if own.max_files is None else own.max_files,
+            max_iterations=own.max_iterations or found["max_iterations"] * own.times,
+            time_s=own.time_s or found["max_seconds"] * own.times,
+            max_files=found["max_files"] * own.times if own.max_files is None else own.max_files,
             tokens=own.tokens,
             cost_usd=own.cost_usd,
         )

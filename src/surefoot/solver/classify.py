@@ -210,7 +210,7 @@ def _standstill(seen: Observation) -> Verdict:
         classification=Classification.BLOCKER_STALL,
         outcome=CheckpointOutcome.BLOCKER if stalled else CheckpointOutcome.CONTINUE,
         summary=f"no progress in turn {still} of {STALL_TURNS} before it counts as a stall",
-        certain=_worked(seen) or stalled,
+        certain=_worked(seen) or stalled or seen.unit.strategy == "fixer",
     )
 
 

@@ -22,11 +22,10 @@ class RuleSolver:
 
     def judge(self, seen: Observation, asker: Asker, notebook: Notebook) -> Checkpoint:
         """The canonical checkpoint of the turn. The model is asked only when the rules are not certain."""
+        certain = by_rule(seen)
+        if certain is not None:
+            return certain
         verdict = classify(seen)
-        if agrees(seen.output.advice, verdict):
-            return _checkpoint(seen, verdict, "fast-path")
-        if verdict.certain:
-            return _checkpoint(seen, verdict, "rule")
         answer = ask_solver(_question(seen, verdict), asker, notebook)
         if isinstance(answer, ModelFailure):
             unreachable = Verdict(
@@ -44,6 +43,14 @@ class RuleSolver:
             excerpt=answer.excerpt,
         )
         return _checkpoint(seen, read, "model")
+
+
+def by_rule(seen: Observation) -> Checkpoint | None:
+    """The checkpoint where rules are certain of it, so that the same turn always has the same one; else None."""
+    verdict = classify(seen)
+    if agrees(seen.output.advice, verdict):
+        return _checkpoint(seen, verdict, "fast-path")
+    return _checkpoint(seen, verdict, "rule") if verdict.certain else None
 
 
 _OUTCOMES = {

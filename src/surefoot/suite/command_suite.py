@@ -7,7 +7,7 @@ all: a report counts only when it is whole and the exit code agrees with it.
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -105,6 +105,11 @@ class CommandSuite:
             writes=(root,) if file is None else (root, file.parent),
             binds=mounts(self._plan.carry, self._original, root),
         )
+
+    def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
+        """As `Suite.watch`; other languages' runners do not tell."""
+        del root
+        return {}
 
     def _targets(self, root: Path, tests: Sequence[str] | None) -> tuple[str, ...]:
         """What the command is told to run, last on its line."""

@@ -19,11 +19,15 @@ from surefoot.suite.worker import open_worker
 from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport, TestResult
 
 INSIDE: Final = Path(__file__).parent / "inside"
-PROBE: Final = tuple(INSIDE / f"{n}.py" for n in ("probe_plugin", "hooks", "unittest_runner"))
+PROBE: Final = tuple(
+    INSIDE / f"{n}.py" for n in ("probe_plugin", "hooks", "reach", "unittest_runner")
+)
 OUTPUT_TAIL: Final = 8_000
 HEADING: Final = re.compile(r"=+ (FAILURES|ERRORS|short test summary info) =+$")
 COUNTS: Final = re.compile(r"=* ?\d+ \w+.* in [0-9.]+s.*$")
 """pytest's last line, which counts the control tests."""
+WATCHING: Final = 4
+"""What tests that are watched get of everything, as a multiple of the limits."""
 REPORT_BYTES: Final = 256 * 1024**2
 """The signed records of one run; a run that says more than this is not complete."""
 
@@ -58,9 +62,31 @@ class PytestSuite:
 
     def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """As `Suite.run`; the exit code is the one that the runner would have had without the control tests."""
-        root = root.resolve()
         key, controls = secrets.token_bytes(32), _controls()
-        limits = roomy(self._limits, room)
+        ended = self._run(root, key, controls, tests, roomy(self._limits, room), watch=False)
+        return self._report(ended, key, controls, tests)
+
+    def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
+        """As `Suite.watch`; under pytest only, and what its process says of itself is trusted for guesses alone."""
+        key, controls = secrets.token_bytes(32), _controls()
+        limits = roomy(self._limits, WATCHING)
+        ended = self._run(root, key, controls, None, limits, watch=True)
+        if self._report(ended, key, controls, None).state is not ReportState.COMPLETE:
+            return {}
+        ran = hear(ended.stdout, key).ran
+        return {test: ran[test] for test in ran if test.rpartition("::")[2] not in controls}
+
+    def _run(
+        self,
+        root: Path,
+        key: bytes,
+        controls: Mapping[str, str],
+        tests: Sequence[str] | None,
+        limits: Limits,
+        *,
+        watch: bool,
+    ) -> ProcessResult:
+        root = root.resolve()
         order = {
             "key": key.hex(),
             "root": str(root),
@@ -71,8 +97,9 @@ class PytestSuite:
             "tests": None if tests is None else list(tests),
             "controls": list(controls.items()),
             "wall_s": limits.wall_s * 0.9,
+            "watch": watch,
         }
-        ended = self._processes.run(
+        return self._processes.run(
             Command(
                 argv=(str(self._plan.python), str(PROBE[0])),
                 cwd=root,
@@ -84,7 +111,6 @@ class PytestSuite:
                 limits=replace(limits, output_bytes=REPORT_BYTES),
             )
         )
-        return self._report(ended, key, controls, tests)
 
     def _report(
         self,

@@ -34,6 +34,8 @@ class Heard:
     internal: str = ""
     tool_missing: str = ""
     foreign: tuple[str, ...] = ()
+    ran: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Files that each watched test ran a function of; under "" those that count for all."""
     running: str = ""
     """The test that had started and not ended."""
     end: int | None = None
@@ -97,6 +99,8 @@ def _sort_in_fact(heard: Heard, record: Mapping[str, object]) -> None:
             heard.tool_missing = tool
         case {"kind": "foreign", "files": list(files)}:
             heard.foreign = tuple(str(f) for f in files)
+        case {"kind": "ran", "id": str(test_id), "files": list(files)}:
+            heard.ran[test_id] = frozenset(str(f) for f in files)
         case {"kind": "end", "exit_code": int(code)}:
             heard.end = code
         case _:

@@ -23,7 +23,7 @@ def cancel(*_):
     print(json.dumps({"status": "cancelled", "reason": "interrupted", "run_id": "r1", "commit": None}))
     sys.exit(11)
 
-signal.signal(signal.SIGINT, cancel)
+signal.signal(signal.SIGTERM, cancel)
 if "--forever" in sys.argv:
     signal.pause()
 print("progress")
@@ -50,7 +50,7 @@ def test_the_last_line_says_how_it_ended_and_the_ledger_what_was_used(program: P
 
 
 def test_a_run_over_its_limit_is_interrupted_and_does_not_count_as_complete(program: Path) -> None:
-    """It gets ctrl-C, ends in its own way, and is marked."""
+    """It is told to end, ends in its own way, and is marked."""
     root = program.parent
     run = solve(
         root / "repository",

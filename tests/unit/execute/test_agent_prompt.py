@@ -1,5 +1,7 @@
 """A tool call's prompt fits the model, and drops the oldest words first."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,3 +117,12 @@ def test_a_cut_text_says_so(most: int) -> None:
     assert short.endswith("z")
     assert "characters left out" in short
     assert cut("short", 10) == "short"
+
+
+def test_a_forged_tool_is_shown_with_its_standing() -> None:
+    """In brackets behind its line; a small model is not shown it at all."""
+    forged = replace(SPEC, name="logs.errors", note="durable, 9 of 9 calls worked")
+    shown = question_for(replace(scene([]), specs=(SPEC, forged)), asker(32_768)).tools
+    assert shown[0].endswith('{"path":"a.py"}')
+    assert shown[1].endswith('{"path":"a.py"} [durable, 9 of 9 calls worked]')
+    assert forged not in offered((SPEC, SPEC, SPEC, forged), small=True)

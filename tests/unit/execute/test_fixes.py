@@ -1,10 +1,12 @@
 """Syntax-tree fixes: what each writes, and where it keeps its hands off."""
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from surefoot.execute.fixes.catalogue import rewrites
+from surefoot.execute.fixes.oldest import oldest_python
 from surefoot.findings import gaming
 from surefoot.values import Finding, Mode, Severity
 
@@ -290,3 +292,72 @@ def test_what_does_not_parse_is_left_alone() -> None:
     assert fixed("x = 1\n", finding("ruff:E722", 1, path="a.js")) == {}
     assert fixed("x = 1\n", finding("ruff:X999", 1)) == {}
     assert fixed("", finding("ruff:F841", 9, 9)) == {}
+
+
+class TestWeakDigest:
+    AT = "import hashlib\ndef key(x):\n    return hashlib.md5(x).hexdigest()\n"
+
+    def test_said_to_guard_nothing(self) -> None:
+        """The call gets a word that leaves its digest as it is; a trailing comma and an import by name are minded."""
+        found, other = rewrites(
+            {"a.py": self.AT}, [finding("bandit:B324", 3, 12)], SAFE, oldest=(3, 9)
+        )
+        assert found.edits[0].text == self.AT.replace("(x).hex", "(x, usedforsecurity=False).hex")
+        assert 'hashlib.new("md5", x, usedforsecurity=False).hex' in (other.edits[0].text or "")
+        by_name = "from hashlib import sha1 as s\nx = s(\n    b'',\n)\n"
+        assert fixed(by_name, finding("bandit:B324", 2, 5)) == {
+            "not-for-security": by_name.replace("',\n)", "',\nusedforsecurity=False)")
+        }
+
+    @pytest.mark.parametrize("oldest", [None, (3, 8), (2, 7)])
+    def test_not_safe_before_it_was_known(self, oldest: tuple[int, int] | None) -> None:
+        """A Python that refuses the word may still be supported, or nothing is said of it."""
+        assert (
+            rewrites({"a.py": self.AT}, [finding("bandit:B324", 3, 12)], SAFE, oldest=oldest) == []
+        )
+
+    @pytest.mark.parametrize("name", ["check_password", "sign", "is_authentic"])
+    def test_what_may_guard_something_is_for_a_person(self, name: str) -> None:
+        """Whether a digest protects nothing cannot be read from its call where a name says otherwise."""
+        text = self.AT.replace("def key", f"def {name}")
+        assert rewrites({"a.py": text}, [finding("bandit:B324", 3, 12)], SAFE, oldest=(3, 9)) == []
+
+    @pytest.mark.parametrize(
+        "call", ["md5(x)", "other.md5(x)", "hashlib.md5()", "hashlib.md5(**x)"]
+    )
+    def test_left_alone(self, call: str) -> None:
+        """Another md5, and a call whose words cannot be read, stay."""
+        assert fixed(f"import hashlib\ny = {call}\n", finding("bandit:B324", 2, 5)) == {}
+
+
+class TestExports:
+    def test_words(self) -> None:
+        """Names that are split from one text become the list that they are, on one line or on several."""
+        text = "__all__ = '''a b\n  c'''.split()\n"
+        assert fixed(text, finding("ruff:PLE0605", 1), mode=SAFE) == {
+            "list-of-names": '__all__ = ["a", "b", "c"]\n',
+            "list-of-lines": '__all__ = [\n    "a",\n    "b",\n    "c",\n]\n',
+        }
+
+    @pytest.mark.parametrize("value", ["x.split()", "'a,b'.split(',')", "'a-b'.split()", "f()"])
+    def test_left_alone(self, value: str) -> None:
+        """What is not words of one constant stays."""
+        assert fixed(f"__all__ = {value}\n", finding("ruff:PLE0605", 1)) == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "oldest"),
+    [
+        ("pyproject.toml", '[project]\nrequires-python = ">=3.10,<4"\n', (3, 10)),
+        ("setup.cfg", "[options]\npython_requires = >= 3.8\n", (3, 8)),
+        ("setup.py", "setup(name='x', python_requires='~=3.9.2')\n", (3, 9)),
+        ("setup.py", "setup(python_requires=floor())\n", None),
+        ("pyproject.toml", "[project]\nname = 'x'\n", None),
+        ("pyproject.toml", "[broken\n", None),
+        ("README", "", None),
+    ],
+)
+def test_oldest_python(tmp_path: Path, file: str, text: str, oldest: object) -> None:
+    """The floor that packaging says, wherever it says it; silence and nonsense are no floor."""
+    (tmp_path / file).write_text(text)
+    assert oldest_python(tmp_path) == oldest

@@ -7,7 +7,7 @@ from tests.unit.reports import GREEN
 
 from surefoot.findings import GamingReviewer, gaming
 from surefoot.kernel.ports import ReviewInput
-from surefoot.values import Diff, Finding, Issue, Mode, Review, Severity, TreeId
+from surefoot.values import RISK_FLAGS, Diff, Finding, Issue, Mode, Review, Severity, TreeId
 
 TEST = "tests/test_a.py"
 BASE_TEST = '''
@@ -283,6 +283,171 @@ GOOD = [
     good("adds javascript tests", "tests/a.test.js", "it('a', x)\n", "it('a', x)\nit('b', y)\n"),
     good("adds test data", "tests/new.json", None, "{}"),
 ]
+
+
+ANSWERS = """
+import pytest
+from pkg import area, is_odd, unit
+
+def test_area():
+    assert area(3, 4) == 12
+    assert area(7, 2) == 14
+    assert area(0, 9) == 0
+
+@pytest.mark.parametrize(("given", "wanted"), [("a", "A1"), ("b", "B2")])
+def test_unit(given, wanted):
+    assert unit(given) == wanted
+
+def test_odd():
+    assert is_odd(7)
+"""
+AREA = "def area(a, b):\n    return a + b\n"
+UNIT = "def unit(name):\n    return name\n"
+BENT = {
+    "by an if": (
+        AREA,
+        "def area(a, b):\n    if a == 3 and b == 4:\n        return 12\n    return a + b\n",
+    ),
+    "by an else": (
+        AREA,
+        "def area(a, b):\n    if a > 9:\n        return 0\n    elif a == 7:\n        return 14\n    return a + b\n",
+    ),
+    "by the pair": (
+        AREA,
+        "def area(a, b):\n    if (a, b) == (3, 4):\n        return 12\n    return a + b\n",
+    ),
+    "by an expression": (AREA, "def area(a, b):\n    return 12 if a == 3 else a + b\n"),
+    "by a member": (
+        UNIT,
+        "def unit(name):\n    if name in ('a', 'z'):\n        return 'A1'\n    return name\n",
+    ),
+    "by a match": (
+        UNIT,
+        "def unit(name):\n    match name:\n        case 'b':\n            return 'B2'\n    return name\n",
+    ),
+    "by a variable": (
+        UNIT,
+        "def unit(name):\n    if name == 'b':\n        name = 'B2'\n    return name\n",
+    ),
+    "by a table": (UNIT, "def unit(name):\n    return {'a': 'A1', 'b': 'B2'}.get(name, name)\n"),
+}
+HONEST = {
+    "a base case": (AREA, "def area(a, b):\n    if a == 0:\n        return 0\n    return a * b\n"),
+    "another value": (
+        AREA,
+        "def area(a, b):\n    if a == 5:\n        return 12\n    return a * b\n",
+    ),
+    "a computed answer": (
+        AREA,
+        "def area(a, b):\n    if a == 3:\n        return b * 3\n    return a * b\n",
+    ),
+    "a larger table": (UNIT, "T = 1\ndef unit(name):\n    return {'a': 'A1', 'c': 'C3'}[name]\n"),
+    "no parameter": (
+        AREA,
+        "def area(a, b):\n    if LIMIT == 3:\n        return 12\n    return a * b\n",
+    ),
+    "moved": (
+        "def area(a, b):\n    if a == 3:\n        return 12\n    return a\n",
+        "def g(): pass\ndef area(a, b):\n    if a == 3:\n        return 12\n    return b\n",
+    ),
+    "still looks": ("def is_odd(n):\n    return n\n", "def is_odd(n):\n    return n % 2 == 1\n"),
+    "never looked": ("def is_odd(n):\n    return False\n", "def is_odd(n):\n    return True\n"),
+    "a narrow handler": (
+        UNIT,
+        "def unit(n):\n    try:\n        return n\n    except KeyError:\n        pass\n",
+    ),
+    "a broad one that tells": (
+        UNIT,
+        "def unit(n):\n    try:\n        return n\n    except Exception as e:\n        log(e)\n",
+    ),
+    "a broad one that raises": (
+        UNIT,
+        "def unit(n):\n    try:\n        return n\n    except Exception:\n        raise\n",
+    ),
+}
+SWALLOWED = [
+    "    try:\n        go()\n    except:\n        pass\n",
+    "    try:\n        go()\n    except Exception:\n        return None\n",
+    "    try:\n        go()\n    except BaseException:\n        x = 0\n",
+    "    try:\n        go()\n    except (KeyError, Exception):\n        ...\n",
+    "    try:\n        go()\n    except AssertionError:\n        pass\n",
+    "    for x in y:\n        try:\n            go()\n        except Exception:\n            continue\n",
+    "    with contextlib.suppress(Exception):\n        go()\n",
+]
+TRIVIAL = [
+    "def test_new():\n    assert True\n",
+    "def test_new():\n    assert 1 == 1\n",
+    "def test_new():\n    x = f()\n    assert x == x\n",
+    "def test_new():\n    assert (f() == 2, 'why')\n",
+    "def test_new():\n    assert f() == 2 or True\n",
+    "def test_new():\n    assert not False\n",
+    "def test_new():\n    try:\n        assert f() == 2\n    except AssertionError:\n        pass\n",
+    "def test_new():\n    pass\n",
+    "class TestNew:\n    async def test_new(self):\n        assert 'text'\n",
+]
+TELLING = [
+    "def test_new():\n    f()\n",
+    "def test_new():\n    assert f() == f()\n",
+    "def test_new():\n    assert True\n    with pytest.raises(ValueError):\n        f()\n",
+    "def test_new(self):\n    self.assertEqual(f(), 2)\n",
+    "def test_new():\n    try:\n        assert f()\n    except Exception:\n        raise\n",
+]
+
+
+def bent(before: str, after: str) -> set[str]:
+    found = gaming({"pkg.py": (before, after)}, test_paths=(), test_texts={TEST: ANSWERS})
+    return {f.rule for f in found}
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_an_input_of_a_test_is_not_singled_out(name: str) -> None:
+    """A branch that answers what a test asks with what it expects has learned the test."""
+    assert bent(*BENT[name]) == {"special-cased-input"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (AREA, "def area(a, b):\n    return 12\n"),
+        (UNIT, "def unit(name):\n    return 'A1'\n"),
+        ("def is_odd(n):\n    return n\n", "def is_odd(n):\n    return True\n"),
+    ],
+)
+def test_an_answer_is_not_copied(before: str, after: str) -> None:
+    """A function that looked at its arguments and now gives what a test expects computes nothing."""
+    assert bent(before, after) == {"hard-coded-answer"}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_code_is_no_answer(name: str) -> None:
+    """Base cases, other values, computed answers, handlers that do something, and code that was there."""
+    assert bent(*HONEST[name]) == set()
+
+
+@pytest.mark.parametrize("body", SWALLOWED)
+def test_failures_are_not_swallowed(body: str) -> None:
+    """A handler that catches everything and does nothing hides what it should show."""
+    assert bent("def f(y):\n    go()\n", f"def f(y):\n{body}") == {"swallowed-failure"}
+
+
+@pytest.mark.parametrize("text", TRIVIAL)
+def test_a_new_test_can_fail(text: str) -> None:
+    """A test whose every assertion is true whatever the code does shows nothing."""
+    found = gaming({TEST: (BASE_TEST, f"{BASE_TEST}\n{text}")}, test_paths={TEST})
+    assert [f.rule for f in found] == ["trivial-test"]
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_a_test_that_can_fail_is_none_of_these(text: str) -> None:
+    """Calling the code, comparing two calls, and other ways to fail are tests."""
+    assert gaming({TEST: (None, text)}, test_paths={TEST}) == ()
+
+
+def test_nothing_allows_what_bends_the_code() -> None:
+    """No flag lifts the veto on a copied answer, and the veto says no flag's name."""
+    veto = reviewed("def f():\n    g()\n", f"def f():\n{SWALLOWED[0]}", "a.py", *RISK_FLAGS)
+    assert veto.action == "BLOCK"
+    assert "needs" not in veto.reason
 
 
 def judge(case: Case) -> tuple[Finding, ...]:

@@ -38,7 +38,15 @@ from surefoot.decisions.plan_ir import (
     problem,
 )
 from surefoot.decisions.signature import Decision, Unanswered, decide, ruled
-from surefoot.decisions.tool_call import ASK, DONE, TOOL_CALL, ToolCallAnswer, complaint
+from surefoot.decisions.tool_call import (
+    ASK,
+    DONE,
+    SHAPED_CALL,
+    TOOL_CALL,
+    ToolCallAnswer,
+    complaint,
+    shape_of,
+)
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
 from surefoot.events import (
     PlanRevised,
@@ -116,9 +124,12 @@ class AgentExecutor:
         tools: Callable[[], AbstractContextManager[Toolbox]],
         around: Surroundings,
         limits: AgentLimits | None = None,
+        *,
+        capture: bool = False,
     ) -> None:
+        """`capture`: each call is recorded with the shape of its decision (SPEC D1)."""
         self._suite, self._tools, self._around = suite, tools, around
-        self._limits = limits or AgentLimits()
+        self._limits, self._capture = limits or AgentLimits(), capture
 
     def run_turn(
         self, task: TurnInput, workspace: Workspace, asker: Asker, notebook: Notebook
@@ -134,6 +145,7 @@ class AgentExecutor:
                 checks=Checks(task, self._suite, workspace, notebook),
                 around=self._around,
                 command=self._suite.command,
+                capture=self._capture,
             )
             return _Turn(ports, self._limits).run()
 
@@ -148,6 +160,7 @@ class _Ports:
     checks: Checks
     around: Surroundings
     command: tuple[str, ...]
+    capture: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +184,8 @@ class _Turn:
         self._seen: set[tuple[ToolCall, TreeId]] = set()
         self._effective = 0
         self._place = self._assess()
+        shaped = ports.capture and not self._place.small_model
+        self._signature = SHAPED_CALL if shaped else TOOL_CALL
         self._conventions = self._read_conventions()
         task, asker = ports.task, ports.asker
         self._map = ports.around.overview(
@@ -376,7 +391,7 @@ class _Turn:
             specs=specs,
         )
         return decide(
-            replace(TOOL_CALL, answer_tokens=answer_tokens(p.asker)),
+            replace(self._signature, answer_tokens=answer_tokens(p.asker)),
             question_for(scene, p.asker),
             p.asker,
             p.notebook,
@@ -389,8 +404,15 @@ class _Turn:
         p, clock = self._p, self._p.around.clock
         call = ToolCall(tool=answer.tool, parameters=canonical(answer.params).decode())
         params = p.notebook.put(call.parameters.encode())
+        spec = next(s for s in p.toolbox.specs if s.name == call.tool)
         called = p.notebook.record(
-            ToolCalled(tool=call.tool, params=params, shown=call.parameters[:_SHOWN])
+            ToolCalled(
+                tool=call.tool,
+                params=params,
+                shown=call.parameters[:_SHOWN],
+                artifact=spec.artifact,
+                shape=p.notebook.put(encode(shape_of(answer))) if p.capture else None,
+            )
         )
         repeated = (call, self._tree) in self._seen
         self._seen.add((call, self._tree))
@@ -401,7 +423,6 @@ class _Turn:
             self._look()
         self._effective += outcome.ok
         self._taken.append(Taken(call=call, outcome=outcome))
-        spec = next(s for s in p.toolbox.specs if s.name == call.tool)
         result = ruled(
             TOOL_RESULT,
             ToolResultQuestion(
@@ -431,7 +452,7 @@ class _Turn:
                 score=round(step_score(result, was_repeated=repeated, cost_tokens=tokens), 4),
                 cost_tokens=tokens,
                 label_source="rule",
-                policy_bundle=TOOL_CALL.bundle,
+                policy_bundle=self._signature.bundle,
                 wall_s=round(wall_s, 3),
             ),
             cause=called,

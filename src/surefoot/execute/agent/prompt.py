@@ -134,7 +134,8 @@ def _tool(spec: ToolSpec) -> str:
         f"{name}{'' if name in required else '?'}": kind
         for name, kind in schema["properties"].items()
     }
-    return shown_tool(spec.name, spec.purpose, names, spec.example)
+    shown = shown_tool(spec.name, spec.purpose, names, spec.example)
+    return f"{shown} [{spec.note}]" if spec.note else shown
 
 
 def _plan(scene: Scene) -> str:

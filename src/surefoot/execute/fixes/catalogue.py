@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from surefoot.codec import digest_of
-from surefoot.execute.fixes import flow, types, values
+from surefoot.execute.fixes import flow, security, types, values
+from surefoot.execute.fixes.oldest import Version
 from surefoot.execute.fixes.rewrite import Rewrite, Rewriter
 from surefoot.execute.source import Source, TextEdit, apply, overlap, parse
 from surefoot.values import Candidate, FileEdit, Finding, Mode
@@ -19,6 +20,9 @@ REWRITERS: Final[Mapping[tuple[str, str], Rewriter]] = {
     ("ruff", "F401"): values.reexport,
     ("ruff", "S506"): values.yaml_load,
     ("ruff", "RUF013"): types.implicit_optional,
+    ("ruff", "S324"): security.weak_digest,
+    ("ruff", "PLE0605"): security.exported_names,
+    ("bandit", "B324"): security.weak_digest,
     ("bandit", "B506"): values.yaml_load,
     ("mypy", "no-untyped-def"): types.none_return,
     ("mypy", "assignment"): types.implicit_optional,
@@ -41,14 +45,37 @@ def candidate(
     )
 
 
-def rewrites(texts: Mapping[str, str], findings: Sequence[Finding], mode: Mode) -> list[Candidate]:
+def parts_of(whole: Candidate) -> list[Candidate]:
+    """The same way in one file each, for a way that holds in some files only."""
+    if len(whole.edits) < 2:  # noqa: PLR2004  # one file has no parts
+        return []
+    return [
+        Candidate(
+            candidate_id=digest_of((edit,)),
+            generator=whole.generator,
+            edits=(edit,),
+            description=f"{whole.description}, in {edit.path} alone",
+            prior=whole.prior,
+        )
+        for edit in whole.edits
+    ]
+
+
+def rewrites(
+    texts: Mapping[str, str],
+    findings: Sequence[Finding],
+    mode: Mode,
+    *,
+    oldest: Version | None = None,
+) -> list[Candidate]:
     """One candidate for each way of mending findings of one rule, over all their files.
 
     In `auto_fix_safe` only ways that are safe at every place are used, and no place is left to an unsafe one.
+    `oldest` is the oldest Python that the project supports; what needs a newer one is not safe, nor where it is unknown.
     """
     ways: dict[str, dict[str, list[TextEdit]]] = {}
     about: dict[str, Rewrite] = {}
-    sources = {path: source for path in texts if (source := _quiet(path, texts[path]))}
+    sources = {path: source for path in texts if (source := _quiet(path, texts[path], oldest))}
     for finding in findings:
         source = sources.get(finding.file)
         rewriter = REWRITERS.get((finding.tool, finding.rule))
@@ -70,10 +97,10 @@ def _ways(rewriter: Rewriter | None, source: Source | None, finding: Finding) ->
     return iter(()) if rewriter is None or source is None else rewriter(source, finding)
 
 
-def _quiet(path: str, text: str) -> Source | None:
+def _quiet(path: str, text: str, oldest: Version | None = None) -> Source | None:
     if not path.endswith((".py", ".pyi")):
         return None
     with warnings.catch_warnings():
         # What the parser thinks of the project's escapes is a finding of its own.
         warnings.simplefilter("ignore")
-        return parse(path, text)
+        return parse(path, text, oldest=oldest)

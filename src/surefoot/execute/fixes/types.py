@@ -61,8 +61,8 @@ def implicit_optional(source: Source, finding: Finding) -> Iterator[Rewrite]:
     yield Rewrite(
         name="union-none",
         edits=(TextEdit(start=end, end=end, text=" | None"),),
-        # The oldest Python of the project is not known here, and before 3.10 this raises.
-        is_safe=has_future_annotations(source),
+        # Before 3.10 this raises where annotations are evaluated.
+        is_safe=has_future_annotations(source) or (source.oldest or (0, 0)) >= (3, 10),
         prior=0.8,
         description=f"`{argument.arg}` may be None: `X | None`",
     )

@@ -14,6 +14,7 @@ from surefoot.kernel.ports import (
     TurnInput,
     Workspace,
 )
+from surefoot.plans import covered
 from surefoot.values import TestReport, TestResult, TreeId
 
 _MAX_FILES = 300
@@ -54,7 +55,7 @@ def read_files(
     python = [p for p in paths if p.endswith(".py")]
     product = [p for p in python if not suite.is_test_path(p) and not suite.is_control_path(p)]
     if allowed:
-        product = [p for p in product if p in allowed]
+        product = [p for p in product if covered(allowed, p)]
     test_paths = list(dict.fromkeys(t.partition("::")[0] for t in failing))
     if not test_paths:
         test_paths = [p for p in python if suite.is_test_path(p)][:_MAX_FILES]

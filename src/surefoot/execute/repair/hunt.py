@@ -82,6 +82,7 @@ class Hunt:
         self._evidence = evidence
         self._probing = probing
         self._asker = ports.asker
+        self._task = ports.task
         self._notebook = ports.notebook
         self._model = _ModelState()
         self._shown = [
@@ -130,9 +131,15 @@ class Hunt:
     def _goes_on(self, choice: Choice, most: int) -> bool:
         if not self._shown or self._model.exhausted or self._model.failure is not None:
             return False
+        if self._halted():
+            return False
         if choice.taken is not None and self._model.asked >= self._limits.least_samples:
             return False
         return self._model.asked < most
+
+    def _halted(self) -> bool:
+        """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""
+        return self._task.left_s() <= 0 or self._task.locked() is not None
 
     def choice(self, without: frozenset[str] = frozenset()) -> Choice:
         """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
@@ -150,7 +157,7 @@ class Hunt:
 
     def _deeper(self, search: SyntaxSearch) -> None:
         """Edits on top of edits; only while nothing passes."""
-        if self._evidence.passing:
+        if self._evidence.passing or self._halted():
             return
         search.deeper()
         for suspect in self._case.suspects:

@@ -1,8 +1,9 @@
 """A test for an issue that has none: written by rule from the issue's own examples, else by the model.
 
 A test counts only when it fails on the present code for the reason that the issue gives: an assertion about the function
-that the issue names, or the exception that it names, raised below that function. A test that cannot import, finds no
-name, or stumbles over a fixture reproduces nothing.
+that the issue names, or the exception that it names, raised below that function; where something is missing, that a
+function has no body yet, or does not know the argument that the issue shows. A test that cannot import, finds no name,
+or stumbles over a fixture reproduces nothing.
 """
 
 import ast
@@ -13,12 +14,12 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from surefoot.decisions.reproduce_test import TestQuestion, propose_test
-from surefoot.execute.repair.examples import Example, from_issue
+from surefoot.execute.repair.examples import Example, from_docstring, from_issue
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.localise import called_in
 from surefoot.execute.repair.probe import module_of
-from surefoot.execute.source import CodeUnit, tree_of, units
+from surefoot.execute.source import CodeUnit, docstring_node, tree_of, units
 from surefoot.kernel.ports import Suite
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
 
@@ -134,14 +135,39 @@ def _by_rule(issue: str, target: _Named) -> Iterator[_Draft]:
         return
     name = target.unit.name
     examples = from_issue(issue, name)
-    valued = [e for e in examples if e.expected is not None]
+    shown = [*examples, *_promised(target.unit)]
+    valued = {e.call: _asserts(e) for e in reversed(shown) if e.expected is not None}
     if valued:
-        yield _draft(target, [_asserts(e) for e in valued])
+        yield _draft(target, list(reversed(valued.values())))
     raised = _EXCEPTION.search(issue)
     if raised is not None and re.search(r"\braises?\b|Traceback|\bcrash", issue):
         calls = [e.call for e in (*examples, *_shown_calls(issue, name))]
         for call in dict.fromkeys(calls):
             yield _draft(target, [f"{call}  # must not raise {raised[1]}"])
+
+
+def _promised(unit: CodeUnit) -> tuple[Example, ...]:
+    """What the docstring of a function without a body shows: nothing else says yet what it is for."""
+    tree = tree_of(unit.text)
+    node = tree.body[0] if tree is not None and tree.body else None
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_unwritten(node):
+        return ()
+    said = docstring_node(node)
+    return from_docstring(str(said.value), unit.name) if said is not None else ()
+
+
+def _is_unwritten(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a body holds nothing but words, `pass`, or `raise NotImplementedError`."""
+    return all(
+        isinstance(n, ast.Pass)
+        or (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))
+        or (
+            isinstance(n, ast.Raise)
+            and n.exc is not None
+            and "NotImplementedError" in ast.unparse(n.exc)
+        )
+        for n in node.body
+    )
 
 
 def _shown_calls(issue: str, name: str) -> Iterator[Example]:
@@ -236,11 +262,21 @@ def _is_reason(result: TestResult, target: _Named, issue: str) -> bool:
     if message.startswith(("AssertionError", "assert ")):
         return True
     inside = any(f.path == target.unit.path for f in result.frames)
+    if _is_missing(message, target.unit, inside=inside):
+        return True
     kind = re.match(r"[\w.]+", message)
     name = kind[0].rpartition(".")[2] if kind is not None else ""
     if any(message.startswith(f) or name == f.strip() for f in _OWN_FAULTS) and name not in issue:
         return False
     return inside and bool(name) and name in issue
+
+
+def _is_missing(message: str, unit: CodeUnit, *, inside: bool) -> bool:
+    """Whether a failure says that the function is not written yet, or does not take what it was given."""
+    if message.startswith("NotImplementedError"):
+        return inside
+    lacks = rf"TypeError: (\w+\.)*{re.escape(unit.name)}\(\) (got an unexpected|takes) "
+    return re.match(lacks, message) is not None
 
 
 def write(root: Path, edits: Sequence[FileEdit]) -> None:

@@ -193,6 +193,9 @@ def run_pytest(order: Fields, say: Say) -> int:
     hooks.witness_hooks(plugins[2], now, say)
     hooks.control_hooks(plugins[2], [tuple(pair) for pair in order["controls"]], say)
     hooks.tamper_hooks(plugins[3], say, root)
+    if order["watch"]:
+        plugins.append(hooks.Hooks())
+        sibling("reach").reach_hooks(plugins[4], say, root)
     arguments = pytest_arguments(root, order["tests"], order["args"])
     sys.argv = ["pytest", *arguments]
     return int(pytest.main(arguments, plugins=plugins))

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from surefoot.findings.severity import Category
 from surefoot.values import Finding, Severity
+
+Category: TypeAlias = Literal["typing", "lint", "tests", "integration", "policy", "security"]
 
 _DOMAINS: Final[tuple[Category, ...]] = (
     "security",

@@ -2,8 +2,7 @@
 
 import pytest
 
-from surefoot.findings import clusters
-from surefoot.findings.cluster import domain_of
+from surefoot.decisions.cluster import clusters, domain_of
 from surefoot.findings.raw import Raw, findings_of
 from surefoot.values import Severity
 

@@ -1,0 +1,110 @@
+"""`surefoot gates`: what the gates of a run decided, and on which evidence."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from surefoot.cli.common import (
+    NO,
+    JsonOption,
+    RepoOption,
+    RunArgument,
+    command,
+    open_here,
+    print_json,
+)
+from surefoot.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from surefoot.events import BoundariesChecked, Recorded, RoundDecided
+
+
+@command
+def gates(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
+    """Show STOP or GO with the evidence of each decision gate, what changed at the boundaries, and each turn's gates."""
+    from surefoot.events import BoundariesChecked, RoundDecided
+    from surefoot.ledger import read_events
+
+    project = open_here(repo)
+    run_id = project.find_run(run)
+    events = tuple(read_events(project.ledger_file(run_id)))
+    rounds = [e.event for e in events if isinstance(e.event, RoundDecided)]
+    checked = [e.event for e in events if isinstance(e.event, BoundariesChecked)]
+    if not rounds:
+        raise UsageError(
+            f"run {run_id} ended before a round was decided; `surefoot explain {run_id}` says why"
+        )
+    if json:
+        print_json({"run_id": run_id, **_whole(rounds[-1], checked[-1], events)})
+    else:
+        _show(rounds[-1], checked[-1], events)
+    if not rounds[-1].go:
+        raise typer.Exit(NO)
+
+
+def _whole(
+    last: "RoundDecided", checked: "BoundariesChecked", events: "Sequence[Recorded]"
+) -> dict[str, object]:
+    return {
+        "decision": _word(last),
+        "round": last.number,
+        "tree": last.tree,
+        "files": list(checked.files),
+        "boundaries": [
+            {"kind": b.kind, "place": b.place, "contract": b.contract, "problem": b.problem}
+            for b in checked.boundaries
+        ],
+        "gates": [
+            {
+                "gate": g.gate,
+                "passed": g.passed,
+                "asks": g.asks,
+                "reason": g.reason,
+                "evidence": list(g.events),
+            }
+            for g in last.gates
+        ],
+        "turns": [
+            {"turn": turn, "gate": name, "outcome": outcome, "reason": reason}
+            for turn, name, outcome, reason in _turns(events)
+        ],
+    }
+
+
+def _show(last: "RoundDecided", checked: "BoundariesChecked", events: "Sequence[Recorded]") -> None:
+    typer.echo(f"{_word(last)}  round {last.number}, tree {last.tree[:12]}")
+    for gate in last.gates:
+        typer.echo(f"  {gate.gate} {'PASS' if gate.passed else 'FAIL'}  {gate.asks}")
+        typer.echo(f"          {gate.reason}")
+        if gate.events:
+            typer.echo(f"          evidence: {', '.join(gate.events)}")
+    typer.echo(f"changed: {', '.join(checked.files) or 'nothing'}")
+    for boundary in checked.boundaries:
+        told = f": {boundary.problem}" if boundary.problem else ""
+        word = "BROKEN" if boundary.problem else "holds"
+        typer.echo(f"  {word:<6} {boundary.kind:<9} {boundary.place}  {boundary.contract}{told}")
+    for turn, name, outcome, reason in _turns(events):
+        typer.echo(f"turn {turn}  {name:<12} {outcome:<16} {reason}")
+
+
+def _turns(events: "Sequence[Recorded]") -> "list[tuple[str, str, str, str]]":
+    """The six gates of every turn, in order."""
+    from surefoot.events import GateDecided
+
+    return [
+        (
+            str(e.turn_id),
+            e.event.result.gate.value,
+            e.event.result.outcome.value,
+            e.event.result.reason,
+        )
+        for e in events
+        if isinstance(e.event, GateDecided)
+    ]
+
+
+def _word(last: "RoundDecided") -> str:
+    return "GO" if last.go else "STOP"

@@ -1,0 +1,52 @@
+"""Puts a run's branch onto a remote, and looks whether it is there (SPEC C6). Nothing else is ever pushed."""
+
+from typing import Final
+
+from surefoot.errors import EnvironmentBrokenError, GitError
+from surefoot.gitops.git import Git
+from surefoot.gitops.refs import branch_of
+from surefoot.gitops.repository import Repository
+from surefoot.values import CommitId, RunId
+
+_QUIET: Final = (
+    "core.hooksPath=/dev/null",
+    "http.lowSpeedLimit=1",  # a server that falls silent ends the push, not the run
+    "http.lowSpeedTime=60",
+)
+_SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=20"
+
+
+def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
+    """Make the run's branch on the remote of the user's branch `commit`; why it is not, in words, or empty.
+
+    The user's credentials are used, nobody is asked for any, and no hook of the user runs.
+    """
+    name = branch_of(run_id)
+    try:
+        git = _git(repository)
+        remote = _remote(repository, git)
+        # Forced: the branch is the run's alone, and a turn that was killed is done again.
+        git.run("push", "--quiet", "--no-verify", remote, f"+{commit}:{name}")
+        listed = git.run("ls-remote", remote, name).line
+    except (GitError, EnvironmentBrokenError) as error:
+        return _said(error)
+    found = listed.partition("\t")[0]
+    return "" if found == commit else f"{remote} has {found or 'nothing'} at {name} after the push"
+
+
+def _git(repository: Repository) -> Git:
+    git = repository.user_git().bound(settings=_QUIET)
+    own_ssh = git.run("config", "core.sshCommand", ok=(0, 1)).line
+    return git if own_ssh else git.bound(variables={"GIT_SSH_COMMAND": _SSH})
+
+
+def _remote(repository: Repository, git: Git) -> str:
+    branch = repository.branch.removeprefix("refs/heads/")
+    return git.run("config", f"branch.{branch}.remote", ok=(0, 1)).line or "origin"
+
+
+def _said(error: GitError | EnvironmentBrokenError) -> str:
+    """What git said, without the address, which can hold a password."""
+    told = error.stderr if isinstance(error, GitError) else str(error)
+    lines = [line for line in told.splitlines() if line.strip() and "://" not in line]
+    return "; ".join(line.strip() for line in lines[-3:]) or "git push failed"

@@ -1,0 +1,37 @@
+"""Audits and baselines in the few words and numbers that a decision needs."""
+
+from collections.abc import Mapping
+
+from surefoot.values import Audit, AuditSummary, ReportState, Severity
+
+
+def summarise(audit: Audit) -> AuditSummary:
+    """Findings above the baseline by severity."""
+    counts = dict.fromkeys(Severity, 0)
+    for finding in audit.findings:
+        counts[finding.severity] += 1
+    return AuditSummary(
+        critical=counts[Severity.CRITICAL],
+        high=counts[Severity.HIGH],
+        medium=counts[Severity.MEDIUM],
+        low=counts[Severity.LOW],
+        info=counts[Severity.INFO],
+        ci_pass=audit.ci_pass,
+    )
+
+
+_UNUSABLE: Mapping[ReportState, str] = {
+    ReportState.TIMEOUT: "the tests did not end in time; raise `[test] timeout_s`",
+    ReportState.CRASHED: "the test process died before it finished",
+    ReportState.UNPARSABLE: "the test run could not be understood",
+    ReportState.TOOL_MISSING: "the test runner is missing; install it into the project's environment",
+    ReportState.NOTHING_COLLECTED: "no test was collected; write one, or set `[test] command`",
+    ReportState.FOREIGN_CODE: "the tests import the project from outside the worktree",
+    ReportState.FORGED: "the runner's control tests did not behave; its word cannot be trusted",
+}
+
+
+def unusable(state: ReportState, output: str) -> str:
+    """Why a baseline cannot be built on, in one sentence, with the runner's last line."""
+    tail = next((line for line in reversed(output.splitlines()) if line.strip()), "")
+    return f"{_UNUSABLE[state]}" + (f" ({tail.strip()[:200]})" if tail else "")

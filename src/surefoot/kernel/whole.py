@@ -1,0 +1,47 @@
+"""What is judged of a run as a whole, from its state and recorded trees: its proofs, and what reviewers see."""
+
+from surefoot.kernel.audit_round import mended
+from surefoot.kernel.ports import ReviewInput
+from surefoot.kernel.proof import Prover
+from surefoot.kernel.state import RunState, units_done
+from surefoot.values import Evidence, Resolution, TreeId
+
+
+def ends_of(state: RunState) -> tuple[TreeId, TreeId]:
+    """The tree that the run started from, and the one after its last closed turn."""
+    assert state.opened is not None  # noqa: S101  # opened by the composition root
+    return state.opened.base_tree, state.head_tree or state.opened.base_tree
+
+
+def whole_proofs(state: RunState, prover: Prover) -> tuple[Evidence, ...]:
+    """Everything that speaks for or against the work of all units that are done."""
+    base, tree = ends_of(state)
+    done = units_done(state)
+    proofs = prover.judge(tree, base, done, "base-tests")
+    targets = [f for unit in done for f in unit.findings]
+    targets += mended(state, prover.findings, tree)
+    return (*proofs, prover.findings_gone(tree, base, targets)) if targets else proofs
+
+
+def review_input(
+    state: RunState, prover: Prover, resolution: Resolution, proofs: tuple[Evidence, ...]
+) -> ReviewInput:
+    """What a reviewer is shown of the whole change."""
+    assert state.opened is not None  # noqa: S101  # see ends_of
+    base, tree = ends_of(state)
+    diff = prover.workspace.diff(base, tree)
+    targets = {t for unit in state.units.values() for t in unit.unit.failing}
+    after, excused = prover.seen(tree, base)
+    return ReviewInput(
+        issue=state.opened.issue,
+        diff=diff,
+        contents=prover.contents(diff),
+        evidence=proofs,
+        mode=resolution.mode,
+        risk_flags=resolution.risk_flags,
+        test_paths=frozenset(p for p in diff.paths if prover.suite.is_test_path(p)),
+        control_paths=frozenset(p for p in diff.paths if prover.suite.is_control_path(p)),
+        tests=after,
+        failing_before=excused - targets,
+        test_texts=prover.texts(tree, {t.split("::", 1)[0] for t in targets}),
+    )

@@ -1,0 +1,86 @@
+"""The run's branch on a remote: only that branch, only where the network is allowed, and never at the work's cost."""
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from bench.stories import Story, make_project, stories, tell
+
+from surefoot.cli.common import surroundings
+from surefoot.cli.live import Nobody, Quiet
+from surefoot.events import GitStage, PolicyDenied
+from surefoot.ledger import read_events
+from surefoot.project import Project
+from surefoot.settings import parse_settings
+from surefoot.values import RunId
+from surefoot.verify import verify_run
+
+RUN = RunId("20261122-101500-abcd")
+
+
+def git(root: Path, *args: str) -> str:
+    done = subprocess.run(["git", *args], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A repository whose `origin` is a bare one beside it."""
+    made = make_project(tmp_path)
+    git(tmp_path, "init", "--quiet", "--bare", "remote.git")
+    git(made.root, "remote", "add", "origin", str(tmp_path / "remote.git"))
+    return made
+
+
+def pushes(project: Project, push: str, **changes: object) -> list[GitStage]:
+    """What a run of two turns that pushes so records of its pushes."""
+    told = next(s for s in stories(random.Random(1)) if s.name == "two turns")
+    fields = {"name": "pushes", "works": told.works, "push": push, **changes}
+    tell(project, Story(**fields), RUN, surroundings(Nobody(), Quiet()))  # type: ignore[arg-type]
+    events = (r.event for r in read_events(project.ledger_file(RUN)))
+    return [e for e in events if isinstance(e, GitStage) and e.stage == "publish"]
+
+
+@pytest.mark.parametrize(("push", "times"), [("always", 2), ("milestone", 1)])
+def test_the_branch_is_on_the_remote(project: Project, push: str, times: int) -> None:
+    """Each turn, or the whole work, arrives as the run's branch, and nothing else does."""
+    found = pushes(project, push)
+    assert [stage.ok for stage in found] == [True] * times
+    remote = project.root.parent / "remote.git"
+    assert git(remote, "for-each-ref", "--format=%(objectname) %(refname)") == (
+        f"{found[-1].commit} refs/heads/surefoot/{RUN}"
+    )
+    assert found[-1].commit == git(project.root, "rev-parse", f"surefoot/{RUN}")
+    assert verify_run(project, RUN).fault is None
+
+
+def test_a_remote_that_rejects_costs_no_work(project: Project) -> None:
+    """What its hook said is recorded and shown; the run is complete all the same."""
+    hook = project.root.parent / "remote.git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho no robots here >&2\nexit 1\n")
+    hook.chmod(0o755)
+    found = pushes(project, "always")
+    assert [stage.ok for stage in found] == [False, False]
+    assert "no robots here" in found[0].error or "rejected" in found[0].error
+    report = (project.runs / RUN / "report.md").read_text()
+    assert "**complete**" in report
+    assert "was not pushed" in report
+    assert verify_run(project, RUN).fault is None
+
+
+def test_without_the_network_flag_nothing_is_pushed(project: Project) -> None:
+    """The setting alone has no effect, and the refusal is an event."""
+    assert pushes(project, "always", network=False) == []
+    denied = [r.event for r in read_events(project.ledger_file(RUN))]
+    assert [e.rule for e in denied if isinstance(e, PolicyDenied)] == ["allow_network"]
+    assert git(project.root.parent / "remote.git", "for-each-ref") == ""
+
+
+def test_a_push_needs_trust() -> None:
+    """A repository cannot bring its own settings to be pushed somewhere."""
+    settings = parse_settings({"git": {"turn_push": "always"}, "risk": {"allow_network": True}})
+    assert set(settings.widening()) == {"git.turn_push", "risk.allow_network"}
+    narrowed = settings.without_widening()
+    assert narrowed.git.turn_push == "never"
+    assert not narrowed.risk.allow_network

@@ -1,0 +1,125 @@
+"""`surefoot solve` without an issue: audit, mend cluster after cluster, until nothing blocks (SPEC B5, B7)."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.conftest import Surefoot
+
+PROJECT = """[project]
+name = "keys"
+version = "1"
+requires-python = ">=3.10"
+[tool.pytest.ini_options]
+pythonpath = ["."]
+"""
+KEYS = '''"""Cache keys."""
+import hashlib
+import os
+
+__all__ = "key name".split()
+
+
+def key(text):
+    return hashlib.md5(text.encode()).hexdigest()
+
+
+def name(text):
+    return f"name" + text
+'''
+TESTS = """from keys import key, name
+
+
+def test_key():
+    assert key("a") == "0cc175b9c0f1b6a831c399e269772661"
+
+
+def test_name():
+    assert name("a") == "namea"
+"""
+SHELL = KEYS.replace(
+    "def name",
+    "def run(text):\n    import subprocess\n    subprocess.run(text, shell=True)\n\n\ndef name",
+)
+
+
+def project(root: Path, keys: str) -> Path:
+    (root / "tests").mkdir(parents=True)
+    (root / "pyproject.toml").write_text(PROJECT)
+    (root / "keys.py").write_text(keys)
+    (root / "tests" / "test_keys.py").write_text(TESTS)
+    who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+    for argv in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "first")):
+        subprocess.run(["git", *who, *argv], cwd=root, check=True)
+    return root
+
+
+def events(root: Path) -> list[dict[str, Any]]:
+    (ledger,) = (root / ".surefoot" / "runs").glob("*/events.jsonl")
+    return [json.loads(line)["payload"] for line in ledger.read_text().splitlines()]
+
+
+def shown(root: Path, commit: str, path: str) -> str:
+    argv = ["git", "show", f"{commit}:{path}"]
+    return subprocess.run(argv, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def solved(surefoot: Surefoot, root: Path, model: str) -> dict[str, Any]:
+    done = surefoot(
+        "solve", "--model", model, "--solver-model", model, "--json", "--quiet", cwd=root
+    )
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def test_what_blocks_is_mended_without_a_model(
+    surefoot: Surefoot, scripted: str, tmp_path: Path
+) -> None:
+    """Complete means: no blocking finding is left; each cluster had two candidates and a roundtable, nobody was asked."""
+    root = project(tmp_path / "repo", KEYS)
+    said = solved(surefoot, root, scripted)
+    assert said["status"] == "complete", said
+    assert "no blocking finding is left, of 2" in said["reason"]
+    now = shown(root, said["commit"], "keys.py")
+    assert "hashlib.md5(text.encode(), usedforsecurity=False)" in now
+    assert '__all__ = ["key", "name"]' in now
+    assert "import os" not in now
+    seen = events(root)
+    (plan,) = [e for e in seen if e["kind"] == "plan.made"]
+    assert [u["unit_id"] for u in plan["units"]] == ["fix-security", "fix-lint"]
+    tried = [e["generator"] for e in seen if e["kind"] == "candidate.tried"]
+    assert {"fix:not-for-security", "fix:digest-by-name"} <= set(tried)
+    assert {"fix:list-of-names", "fix:list-of-lines"} <= set(tried)
+    assert [e for e in seen if e.get("decision") == "roundtable"]
+    assert not [e for e in seen if e["kind"] == "model.asked"]
+
+
+def test_what_no_safe_fix_mends_is_a_blocker_and_the_rest_is_kept(
+    surefoot: Surefoot, scripted: str, tmp_path: Path
+) -> None:
+    """The run says what a person has to mend, and its branch holds what it could."""
+    root = project(tmp_path / "repo", SHELL)
+    said = solved(surefoot, root, scripted)
+    assert said["status"] == "blocked", said
+    assert "1 blocking findings that no safe fix mends" in said["reason"]
+    assert "keys.py:13 bandit B602" in said["reason"]
+    assert "usedforsecurity=False" in shown(root, said["commit"], "keys.py")
+
+
+def test_a_bare_run_needs_no_weights(surefoot: Surefoot, tmp_path: Path) -> None:
+    """The default model need not be there for what no model is asked."""
+    root = project(tmp_path / "repo", KEYS)
+    done = surefoot("solve", "--json", "--quiet", cwd=root)
+    assert json.loads(done.stdout.splitlines()[-1])["status"] == "complete", done.stderr
+
+
+@pytest.mark.parametrize("weights", ["passes = 2.0", "other = 1"])
+def test_weights_are_settings(surefoot: Surefoot, tmp_path: Path, weights: str) -> None:
+    """Shares are between 0 and 1, and only those that have an effect are known."""
+    root = project(tmp_path / "repo", KEYS)
+    (root / "surefoot.toml").write_text(f"[score]\n{weights}\n")
+    done = surefoot("solve", cwd=root)
+    assert done.returncode != 0
+    assert "score." in done.stderr

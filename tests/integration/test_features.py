@@ -1,0 +1,92 @@
+"""Something that is missing, written by search (SPEC B1, promise 1)."""
+
+import threading
+from pathlib import Path
+
+from tests.integration.shop import Shop
+
+from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, speaks_for
+from surefoot.testing.model import ScriptedModel
+
+STUB = '''def shout(text, times=1):
+    """Upper case, with exclamation marks.
+
+    >>> shout("hey")
+    'HEY!'
+    >>> shout("oh no", 3)
+    'OH NO!!!'
+    """
+    raise NotImplementedError
+'''
+TESTS = """from shop import shout
+
+
+def test_there():
+    assert callable(shout)
+"""
+WRITTEN = 'def shout(text, times=1):\n    return text.upper() + "!" * times\n'
+HASTY = 'def shout(text, times=1):\n    return text.upper() + "!"\n'
+SEARCH = ("--strategy", "repair")
+AT_ONCE = 8
+"""Questions of one batch, as hosted models get them."""
+
+
+def script(shop: Shop, answer: str) -> str:
+    return shop.scripted([{"pattern": "shout", "replies": [answer]}])
+
+
+def test_a_function_without_a_body_is_written(tmp_path: Path) -> None:
+    """The docstring's examples become a test that fails on the base, and the answer that passes it is taken."""
+    shop = Shop(tmp_path, TESTS, code=STUB)
+    run = shop.run("solve", "Implement `shout`", *SEARCH, "--model", script(shop, WRITTEN))
+    assert run["status"] == "complete", run["reason"]
+    assert 'assert shout("oh no", 3)' in shop.show(f"{run['commit']}:{new_test(run)}")
+
+
+def test_an_answer_that_breaks_an_example_is_not_taken(tmp_path: Path) -> None:
+    """One of two examples is not enough."""
+    shop = Shop(tmp_path, TESTS, code=STUB)
+    run = shop.run("solve", "Implement `shout`", *SEARCH, "--model", script(shop, HASTY))
+    assert run["status"] == "blocked"
+
+
+def test_a_new_parameter_is_added(tmp_path: Path) -> None:
+    """A call that the function does not take yet is what the issue asks for."""
+    code = 'def shout(text):\n    """Upper case."""\n    return text.upper()\n'
+    shop = Shop(tmp_path, TESTS, code=code)
+    issue = 'Add a parameter `times` to `shout`\n\n    shout("oh", times=2) == "OH!!"\n'
+    answer = (
+        'def shout(text, times=0):\n    """Upper case."""\n    return text.upper() + "!" * times\n'
+    )
+    run = shop.run("solve", issue, *SEARCH, "--model", script(shop, answer))
+    assert run["status"] == "complete", run["reason"]
+
+
+def new_test(run: dict[str, object]) -> str:
+    files = run["files"]
+    assert isinstance(files, list)
+    return next(str(f) for f in files if "test" in str(f))
+
+
+def test_a_search_ends_when_the_repository_is_locked(tmp_path: Path) -> None:
+    """The lock holds within a turn of the search: nobody is asked after the questions that were on their way.
+
+    `burn-max` would ask twice as many.
+    """
+    shop = Shop(tmp_path, TESTS, code=STUB)
+    guard, locks = threading.Lock(), list[int]()
+
+    def locks_and_answers(seen: Seen) -> Wire:
+        with guard:
+            if not locks:
+                locks.append(shop.surefoot("lock", "--why", "inspection").returncode)
+        return speaks_for(ScriptedModel([], default=f"```python\n{HASTY}```"))(seen)
+
+    with ScriptedServer(locks_and_answers) as server:
+        model = ("--model", "openai/m", "--solver-model", "openai/m", "--base-url", server.base_url)
+        run = shop.run("solve", "Implement `shout`", *SEARCH, *model, "--profile", "burn-max")
+        asked = len(server.seen)
+    assert locks == [0]
+    assert run["status"] == "blocked"
+    assert "inspection" in str(run["reason"])
+    assert asked <= AT_ONCE
