@@ -4,20 +4,22 @@
 
 Real sockets, the real HTTP client, the real metering, kernel, gates and git; the server is scripted and the project's tests
 are answered at once, so that a run is over in a fraction of a second. The clock is a fake one: waiting costs nothing.
-Every run has to end complete, blocked or paused, each call has to have its reservation, and what the ledger counts has to be
-what the server counted, and never less where a reply was lost.
+Every run has to end complete, blocked or paused, each failure has to bear the class of what was done to its reply, each call
+has to have its reservation, and what the ledger counts has to be what the server counted, and never less where a reply was
+lost. In every third run one of the models is at an address where nobody listens.
 """
 
 import argparse
 import os
 import random
+import socket
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from bench.turn import MENDED, AtOnce, Nobody
 from surefoot.decisions.planning import RulePlanner
@@ -45,6 +47,7 @@ from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
+from surefoot.preflight import SyntaxCritic
 from surefoot.solver import RuleSolver
 from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, completion
 from surefoot.testing.clock import FakeClock
@@ -69,6 +72,23 @@ from surefoot.values import (
 TESTS: Final = 3
 """Tests that fail at first; one good turn mends one."""
 ENDS: Final = frozenset({RunStatus.COMPLETE, RunStatus.BLOCKED, RunStatus.PAUSED})
+LATE: Final = frozenset({ModelFault.TIMEOUT})
+"""On a busy machine any reply can come later than the client waits."""
+CLASSES: Final[Mapping[Spoiling, frozenset[ModelFault | None]]] = {
+    # llama.cpp may answer with nothing.
+    Spoiling.NOT: frozenset({None, ModelFault.EMPTY}),
+    Spoiling.RATE_LIMIT: frozenset({ModelFault.RATE_LIMIT}),
+    Spoiling.RATE_LIMIT_RESET: frozenset({ModelFault.RATE_LIMIT}),
+    Spoiling.ERROR: frozenset({ModelFault.OVERLOAD}),
+    Spoiling.SLOW: frozenset({ModelFault.TIMEOUT}),
+    Spoiling.CUT: frozenset({ModelFault.BROKEN_STREAM}),
+    Spoiling.WRONG_JSON: frozenset({ModelFault.MALFORMED}),
+    Spoiling.ERROR_BODY: frozenset({ModelFault.OVERLOAD}),
+    Spoiling.ABORTED: frozenset({ModelFault.BROKEN_STREAM, ModelFault.UNREACHABLE}),
+}
+"""What each spoilt reply has to be called; None is an answer."""
+Plan: TypeAlias = Sequence[Spoiling] | None
+"""What becomes of a model's requests, one by one; None where nobody listens."""
 _PRICE: Final = Price(prompt_usd=1.0, completion_usd=1.0)
 _REPLY_S: Final = 0.4
 
@@ -140,22 +160,26 @@ class Range:
         self._repository = Repository.discover(user.root, user.env)
         self._runs = 0
 
-    def run(self, upstream: Upstream, *plans: Sequence[Spoiling]) -> Ended:
+    def run(self, upstream: Upstream, *plans: Plan) -> Ended:
         """One run that may ask one model for each plan, each behind a proxy of its own that follows its plan."""
         with ExitStack() as stack:
-            proxies = [stack.enter_context(_proxy(upstream, plan)) for plan in plans]
-            return self._run([p.base_url for p in proxies], proxies)
+            held = stack.enter_context(closing(socket.socket()))
+            held.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+            nobody = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+            proxies = {
+                f"openai/m{number}": stack.enter_context(_proxy(upstream, plan))
+                for number, plan in enumerate(plans)
+                if plan is not None
+            }
+            names = [f"openai/m{number}" for number in range(len(plans))]
+            urls = {n: proxies[n].base_url if n in proxies else nobody for n in names}
+            return self._run(urls, proxies)
 
-    def run_at(self, base_url: str) -> Ended:
-        """One run whose only model is said to be at an address."""
-        return self._run([base_url], [])
-
-    def _run(self, urls: Sequence[str], proxies: Sequence[FaultyProxy]) -> Ended:
+    def _run(self, models: Mapping[str, str], proxies: Mapping[str, FaultyProxy]) -> Ended:
         self._runs += 1
         clock = FakeClock()
         ledger = MemoryLedger(RunId(f"r{self._runs}"), clock=clock)
         journal = Journal(ledger, clock)
-        models = {f"openai/m{number}": url for number, url in enumerate(urls)}
         with ExitStack() as stack:
             workspace = stack.enter_context(
                 open_workspace(self._repository, RunId(f"r{self._runs}"), home=self._user.home)
@@ -173,9 +197,10 @@ class Range:
         return Ended(
             status=status,
             reason=journal.state.reason,
-            spoilt=tuple(kind for proxy in proxies for kind in proxy.spoilt),
+            spoilt=tuple(kind for proxy in proxies.values() for kind in proxy.spoilt),
             tokens=_tokens(journal.spend().usage),
-            complaint=_complaint(events, journal, proxies),
+            complaint=_complaint(events, journal, tuple(proxies.values()))
+            or _misnamed(events, models, proxies),
         )
 
     def _opened(self, model: str) -> RunOpened:
@@ -223,6 +248,7 @@ class Range:
         return RunPorts(
             turn=turn,
             planner=RulePlanner(lambda _finding: False),
+            critic=SyntaxCritic(lambda path: path.startswith("test")),
             reviewers=(RuleReviewer(()),),
             person=Nobody(),
             router=PolicyRouter(
@@ -277,6 +303,30 @@ def _complaint(events: Sequence[object], journal: Journal, proxies: Sequence[Fau
     return ""
 
 
+def _misnamed(
+    events: Sequence[object], models: Iterable[str], proxies: Mapping[str, FaultyProxy]
+) -> str:
+    """A failure whose class is not that of what was done to its reply."""
+    askers = {e.request: e.model for e in events if isinstance(e, ModelAsked)}
+    for model in models:
+        ended = [
+            e.fault if isinstance(e, ModelFailed) else None
+            for e in events
+            if isinstance(e, ModelFailed | ModelReplied) and askers[e.request] == model
+        ]
+        if model not in proxies:
+            if set(ended) - {ModelFault.UNREACHABLE}:
+                return f"nobody listens at {model}, and it is said: {ended}"
+            continue
+        done = proxies[model].spoilt
+        if len(done) != len(ended):
+            return f"{model}: {len(done)} requests, {len(ended)} endings"
+        for number, (kind, fault) in enumerate(zip(done, ended, strict=True)):
+            if fault not in CLASSES[kind] | LATE:
+                return f"{model}, request {number}: {kind} is called {fault}"
+    return ""
+
+
 def _tokens(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
@@ -310,11 +360,13 @@ def main() -> None:
     print("requests: " + ", ".join(f"{n} {kind}" for kind, n in spoilt.most_common()))
     print(f"{len(wrong)} runs with a wrong end or wrong books")
     print("\n".join(wrong))
+    raise SystemExit(bool(wrong))
 
 
-def plans(seed: int) -> list[list[Spoiling]]:
-    """One mix a model: two models in every second run."""
-    return [mix(2 * seed + n) for n in range(1 + seed % 2)]
+def plans(seed: int) -> list[Plan]:
+    """One mix a model: two models in every second run, and in every third one more where nobody listens."""
+    mixes: list[Plan] = [mix(2 * seed + n) for n in range(1 + seed % 2)]
+    return [None, *mixes] if seed % 3 == 0 else mixes
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from surefoot.gitops import Repository, open_workspace
@@ -86,9 +87,9 @@ def measure(user: ScratchRepository, plain: ScratchRepository, turns: int) -> No
             workspace.apply([FileEdit(path=path, text=text) for path, text in edits.items()])
             snapshots.append(timed(workspace.snapshot))
             tree = workspace.snapshot()
-            commits.append(timed(lambda t=tree: workspace.commit(t, "turn", {"Turn": "1"})))
+            commits.append(timed(partial(workspace.commit, tree, "turn", {"Turn": "1"})))
             workspace.apply([FileEdit(path="pkg1/module_1.py", text="broken\n")])
-            rollbacks.append(timed(lambda t=tree: workspace.restore(t)))
+            rollbacks.append(timed(partial(workspace.restore, tree)))
             plain.write(edits)
             others.append(timed(lambda: commit_plainly(plain)))
     totals = [first + second for first, second in zip(snapshots, commits, strict=True)]

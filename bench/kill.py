@@ -1,8 +1,10 @@
 """Kill runs at random moments and see whether anything is lost (promises 2 and 3).
 
     python -m bench.kill --count 200 --seed 1
+    python -m bench.kill --plan --count 100 --seed 1
 
-Each case starts `surefoot solve` on a fresh copy of a patient with a scripted model, sends SIGKILL to the process at a
+Each case starts `surefoot solve`, or with --plan `surefoot run` with three workers, on a fresh copy of a patient with a
+scripted model, sends SIGKILL to the process at a
 random moment of its life, perhaps kills the first resumes too, and then resumes to the end. It must reach the outcome
 and the tree ids of the unbroken run, `surefoot verify` must pass, and the user's checkout must be as it was, byte for
 byte, after every kill. A case that differs is printed with its seed; the exit status is 1 when there is one.
@@ -18,13 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from bench.shelf import Shelf, three_units
 from surefoot.events import RunStopped, TurnClosed
 from surefoot.gitops import Repository, manifest
 from surefoot.kernel.state import fold
@@ -32,7 +35,7 @@ from surefoot.ledger import read_events
 from surefoot.patients import materialise
 
 SCRIPT = Path(__file__).parent / "kill_script.json"
-_UNBROKEN_LIMIT_S = 300
+_UNBROKEN_LIMIT_S = 900
 _RESUMES = 8
 _KILL_AGAIN = 0.3
 _LIGHT = frozenset({"xdist", "xdist.looponfail", "pytest_cov"})
@@ -59,10 +62,20 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is run, and where."""
+
+    place: Callable[[Path], AbstractContextManager[tuple[Path, Mapping[str, str]]]]
+    """A fresh repository in a folder, and the environment to work in it."""
+    command: Callable[[Path], tuple[str, ...]]
+    """The command, for that repository."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
     """What every killed run is held against."""
 
-    script: Path
+    subject: "Subject"
     expected: Ending
     life_s: float
     """How long a run takes that nobody kills."""
@@ -88,10 +101,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--script", type=Path, default=SCRIPT)
+    parser.add_argument("--plan", action="store_true", help="a plan run instead of a solve")
     parser.add_argument("--jobs", type=int, default=2, help="cases at once")
     args = parser.parse_args()
     cases = []
-    for case in campaign(count=args.count, seed=args.seed, script=args.script, jobs=args.jobs):
+    subject = of_a_plan() if args.plan else of_an_issue(args.script)
+    for case in campaign(count=args.count, seed=args.seed, subject=subject, jobs=args.jobs):
         cases.append(case)
         if case.fault:
             print(f"case {case.number} (seed {args.seed}): {case.fault}", flush=True)
@@ -114,25 +129,27 @@ def table(cases: Sequence[Case]) -> str:
     return "\n".join(f"{value:6}  {name}" for name, value in rows.items())
 
 
-def campaign(*, count: int, seed: int, script: Path, jobs: int = 2) -> Iterator[Case]:
+def campaign(*, count: int, seed: int, subject: Subject, jobs: int = 2) -> Iterator[Case]:
     """Kill `count` runs; the same seed draws the same moments, as shares of an unbroken run's life."""
     with tempfile.TemporaryDirectory(prefix="surefoot-kill-") as folder:
         home = Path(folder)
         with ThreadPoolExecutor(jobs) as pool:
-            whole = list(pool.map(lambda n: unbroken(home / f"unbroken-{n}", script), range(jobs)))
+            whole = list(pool.map(lambda n: unbroken(home / f"unbroken-{n}", subject), range(jobs)))
             endings = {expected for expected, _ in whole}
             if len(endings) != 1:
                 raise SystemExit(f"unbroken runs differ: {endings}")
-            goal = Goal(script=script, expected=whole[0][0], life_s=max(life for _, life in whole))
+            goal = Goal(
+                subject=subject, expected=whole[0][0], life_s=max(life for _, life in whole)
+            )
             draws = (random.Random(f"{seed}/{number}") for number in range(count))
             yield from pool.map(lambda pair: one(home, goal, *pair), enumerate(draws, 1))
 
 
-def unbroken(folder: Path, script: Path) -> tuple[Ending, float]:
+def unbroken(folder: Path, subject: Subject) -> tuple[Ending, float]:
     """How a run ends that nobody kills, and how many seconds it takes."""
-    with patient(folder) as (repo, env):
+    with subject.place(folder) as (repo, env):
         began = time.monotonic()
-        finished = surefoot(repo, env, *solve(script))
+        finished = surefoot(repo, env, *subject.command(repo))
         life = time.monotonic() - began
         if finished.returncode != 0:
             raise SystemExit(f"the unbroken run failed: {finished.stderr or finished.stdout}")
@@ -145,7 +162,7 @@ def one(home: Path, goal: Goal, number: int, draw: random.Random) -> Case:
         moments = [draw.uniform(0, goal.life_s)]
         while draw.random() < _KILL_AGAIN:
             moments.append(draw.uniform(0, goal.life_s))
-        with patient(home / f"case-{number}") as (repo, env):
+        with goal.subject.place(home / f"case-{number}") as (repo, env):
             case = kill_and_resume(repo, env, goal, number, moments)
         if case.moments:
             return case
@@ -161,17 +178,45 @@ def kill_and_resume(
     for moment in moments:
         if is_over(repo):
             break
-        if killed(repo, env, moment, *onward(repo, goal.script)):
+        if killed(repo, env, moment, *onward(repo, goal.subject)):
             places.append(place(repo))
         fault = fault or difference(before, checkout(repo))
     while not fault and resumes < _RESUMES and not is_over(repo):
-        command = onward(repo, goal.script)
+        command = onward(repo, goal.subject)
         finished = surefoot(repo, env, *command)
         resumes += command[0] == "resume"
         if finished.returncode not in (0, 10, 12, 13):
             fault = f"{command[0]} ended with {finished.returncode}: {finished.stderr[-500:]}"
     fault = fault or difference(before, checkout(repo)) or compare(repo, env, goal.expected)
     return Case(number=number, moments=tuple(places), resumes=resumes, fault=fault)
+
+
+def of_an_issue(script: Path) -> Subject:
+    """The bundled patient, solved."""
+    return Subject(place=patient, command=lambda _: solve(script))
+
+
+def of_a_plan() -> Subject:
+    """Three units in two milestones, three at once."""
+    return Subject(place=shelf, command=run_plan)
+
+
+@contextmanager
+def shelf(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    """A fresh repository with three defects, and with an untracked file."""
+    made = Shelf(folder)
+    (made.root / "notes of mine.txt").write_text("untracked\n")
+    made.plan(three_units())
+    try:
+        yield made.root, {**os.environ, "SUREFOOT_HOME": str(folder / "home")}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_plan(repo: Path) -> tuple[str, ...]:
+    """The command whose runs are killed."""
+    model = f"scripted:{repo.parent / 'model.json'}"
+    return ("run", str(repo.parent / "plan.json"), "--jobs", "3", "--json", "--model", model)
 
 
 @contextmanager
@@ -263,14 +308,15 @@ def place(repo: Path) -> str:
 
 
 def ledgers(repo: Path) -> list[Path]:
-    """Ledgers of runs that were opened."""
+    """Ledgers of runs that were opened, but for those of a plan's units."""
     found = sorted((repo / ".surefoot" / "runs").glob("*/events.jsonl"))
-    return [path for path in found if next(iter(read_events(path)), None) is not None]
+    own = [path for path in found if "." not in path.parent.name]
+    return [path for path in own if next(iter(read_events(path)), None) is not None]
 
 
-def onward(repo: Path, script: Path) -> tuple[str, ...]:
+def onward(repo: Path, subject: Subject) -> tuple[str, ...]:
     """What a person types after a kill: nothing was begun yet, or there is a run to go on with."""
-    return ("resume", "--json") if ledgers(repo) else solve(script)
+    return ("resume", "--json") if ledgers(repo) else subject.command(repo)
 
 
 def is_over(repo: Path) -> bool:

@@ -6,30 +6,18 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from surefoot.events import CandidateTried, Event, GitStage, ModelReplied, TestsRan
 from surefoot.ledger import FileLedger, Projection
 from surefoot.policy.redaction import Redactor
+from surefoot.system import SystemClock
 from surefoot.values import Digest, EventId, RunId, TreeId, TurnId, Usage
 
 BATCH = 1_000
 TURN_EVENTS = 1_000
 RUN_EVENTS = 20_000
-
-
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """The present."""
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        """Seconds that only grow."""
-        return time.monotonic()
 
 
 def sample(number: int) -> Event:

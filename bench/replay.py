@@ -21,7 +21,7 @@ from typing import Final
 from surefoot.patients import materialise
 
 _SPANS: Final = "daybook/spans.py"
-_RIGHT: Final = {
+_RIGHT: Final[dict[str, object]] = {
     "path": _SPANS,
     "search": "Span(merged[-1].start, span.end)",
     "replace": "Span(merged[-1].start, max(merged[-1].end, span.end))",

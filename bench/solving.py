@@ -82,7 +82,7 @@ def solve(
     wall_s: float = 3600.0,
     program: Path | None = None,
 ) -> Solved:
-    """Run `surefoot solve … --json` in `repository` and interrupt it, as ctrl-C does, when `may_go_on` says no.
+    """Run `surefoot solve … --json` in `repository` and end it by a signal when `may_go_on` says no.
 
     Args:
         repository: The user's checkout.
@@ -110,7 +110,7 @@ def solve(
             late = time.monotonic() - start > wall_s
             over = late or not may_go_on(tally.look())
         if over:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)  # a background job has ctrl-C ignored
             if _waits(process, _PARTING_S):
                 process.kill()
                 process.wait()

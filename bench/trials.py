@@ -13,11 +13,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from bench.fence import processes
 from surefoot import codec
-from surefoot.suite import PytestSuite, detect
+from surefoot.suite import PytestSuite, SuitePlan, detect
 from surefoot.values import Candidate, FileEdit, Limits
 
 CODE = "LIMIT = 10\n\n\ndef add(a, b):\n    return a - b\n"
@@ -72,6 +73,7 @@ def main() -> None:
         (root / "calc.py").write_text(CODE)
         (root / "test_calc.py").write_text(TEST)
         plan = detect(root, python=sys.executable, command=None, environ={})
+        assert isinstance(plan, SuitePlan)
         suite = PytestSuite(plan, processes(), original=root, scratch=Path(folder), limits=Limits())
         with suite.worker(root, [ID]) as worker:
             show("first (opens the worker)", [lambda: worker.attempt(candidate(CODE))])
@@ -80,7 +82,7 @@ def main() -> None:
                 ("warm, passing", right(options.count)),
                 ("cold, failing", constants(options.count // 10)),
             ):
-                show(name, [lambda c=each: worker.attempt(c) for each in made])
+                show(name, [partial(worker.attempt, each) for each in made])
             show("trace", [lambda: worker.trace(ID, ["calc.py"])] * 10)
         show("fresh run", [lambda: suite.run(root, [ID])] * 5)
 

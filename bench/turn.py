@@ -13,7 +13,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +43,7 @@ from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.policy import Lock, RulePolicy
 from surefoot.policy.rules import Overrides
+from surefoot.preflight import SyntaxCritic
 from surefoot.solver import RuleSolver
 from surefoot.system import SystemClock
 from surefoot.testing.model import ScriptedModel
@@ -99,6 +100,11 @@ class AtOnce:
     def is_control_path(self, path: str) -> bool:
         """As the port says."""
         return path == "pyproject.toml"
+
+    def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
+        """As the port says; nothing here runs a function."""
+        del root
+        return {}
 
     def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
         """Never asked here."""
@@ -215,6 +221,7 @@ def _ports(
     return RunPorts(
         turn=turn,
         planner=RulePlanner(lambda _finding: False),
+        critic=SyntaxCritic(lambda path: path.startswith("test")),
         reviewers=(RuleReviewer(()),),
         person=Nobody(),
         router=PolicyRouter(routing, lambda _name: asker),

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,11 +34,16 @@ class Tests:
 def run_tests(patient: Patient, tree: Path, *paths: str) -> Tests:
     """Run the tests at `paths` (all of them without any) of the tree, importing the package from the tree."""
     dropped = [part for test in patient.left_out for part in ("--deselect", test)]
+    return run_pytest((*dropped, *paths), python=python_of(patient), tree=tree, home=home(patient))
+
+
+def run_pytest(arguments: Sequence[str], *, python: Path, tree: Path, home: Path) -> Tests:
+    """The same for any package whose environment stands below `home`."""
     done = run_python(
-        ("-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", *dropped, *paths),
-        python=python_of(patient),
+        ("-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", *arguments),
+        python=python,
         cwd=tree,
-        reads=(home(patient),),
+        reads=(home,),
         env={"PYTHONPATH": f"{tree / 'src'}:{tree}"},
         limits=_LIMITS,
     )

@@ -25,16 +25,16 @@ def home(patient: Patient) -> Path:
     return cache_dir() / "patients" / patient.name
 
 
-def fetch(patient: Patient, release: Release) -> Path:
+def fetch(package: str, release: Release) -> Path:
     """The release's source distribution, downloaded once; the hash decides.
 
     Raises:
         FetchError: pip could not get it, or the file has another hash.
     """
-    folder = cache_dir() / "patients" / "sdists" / f"{patient.package}-{release.version}"
+    folder = cache_dir() / "patients" / "sdists" / f"{package}-{release.version}"
     if not list(folder.glob("*.tar.gz")):
         folder.mkdir(parents=True, exist_ok=True)
-        wanted = f"{patient.package}=={release.version}"
+        wanted = f"{package}=={release.version}"
         argv = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
         _python(Path(sys.executable), *argv, "--dest", str(folder), wanted)
     (found,) = folder.glob("*.tar.gz")
@@ -49,14 +49,20 @@ def unpack(patient: Patient, release: Release, dest: Path) -> None:
     """Write the release's tree to `dest`, which must not exist, with the regression test in its place."""
     folder = dest.with_name(dest.name + ".unpacking")
     shutil.rmtree(folder, ignore_errors=True)
-    with tarfile.open(fetch(patient, release)) as archive:
-        archive.extractall(folder, filter="data")
-    (top,) = folder.iterdir()
+    top = unpacked(patient.package, release, folder)
     test = top / patient.test_path
     test.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(patient.folder / "test_regression.py", test)
     top.rename(dest)
     folder.rmdir()
+
+
+def unpacked(package: str, release: Release, folder: Path) -> Path:
+    """The release's own top folder, written below `folder`, which must not exist."""
+    with tarfile.open(fetch(package, release)) as archive:
+        archive.extractall(folder, filter="data")
+    (top,) = folder.iterdir()
+    return top
 
 
 def python_of(patient: Patient) -> Path:
@@ -91,12 +97,18 @@ def _stamp(patient: Patient) -> str:
 
 
 def _environment(patient: Patient, root: Path) -> None:
-    _python(Path(sys.executable), "-m", "venv", str(root / ".venv"))
-    own = python_of(patient)
-    install = ("-m", "pip", "install", "--quiet")
-    _python(own, *install, *PYTEST, *patient.needs)
+    environment(root / ".venv", *PYTEST, *patient.needs)
     if patient.editable:
-        _python(own, *install, "--no-deps", "--editable", str(root))
+        own = python_of(patient)
+        _python(own, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", str(root))
+
+
+def environment(place: Path, *needs: str) -> Path:
+    """A new environment with these packages; its interpreter."""
+    _python(Path(sys.executable), "-m", "venv", str(place))
+    own = place / "bin" / "python"
+    _python(own, "-m", "pip", "install", "--quiet", *needs)
+    return own
 
 
 def _clean(root: Path) -> None:

@@ -2,6 +2,8 @@
 
 The prompt is the file, the failing test's output and 'reply with the whole corrected file'. The first answer is
 sampled at temperature 0, four more at 0.8; the first that passes the visible checks is the result.
+
+Where a function is still to be written there is nothing to choose by: one answer at temperature 0 is the result.
 """
 
 import re
@@ -40,6 +42,14 @@ def prompt(solution: str, output: str) -> str:
     return (
         f"`solution.py`:\n\n```python\n{solution.strip()}\n```\n\n"
         f"Its test fails:\n\n```\n{output}\n```\n\nReply with the whole corrected file."
+    )
+
+
+def feature_prompt(case: Case) -> str:
+    """The one prompt where a function is still to be written."""
+    return (
+        f"`solution.py`:\n\n```python\n{case.solution.strip()}\n```\n\n"
+        f"Implement `{case.entry}`. Reply with the whole file."
     )
 
 
@@ -83,7 +93,10 @@ def attempt(case: Case, folder: Path, model: Model, *, seed: int) -> Attempt:
     start = time.monotonic()
     for name, text in files(case).items():
         (folder / name).write_text(text, "utf-8")
-    requests = _requests(prompt(case.solution, failing_output(folder)), seed)
+    if case.kind == "features":
+        requests = _requests(feature_prompt(case), seed)[:1]
+    else:
+        requests = _requests(prompt(case.solution, failing_output(folder)), seed)
     used = Used()
     for batch in (requests[:1], requests[1:]):
         for answer in model.complete(batch):

@@ -1,4 +1,4 @@
-"""Repair cases made from a seed: natural bugs and mutants, each with half of its checks visible.
+"""Cases made from a seed: natural bugs and mutants, each with half of its checks visible, and functions to be written.
 
     python -m bench.repair.cases --seed 1 --kind mutants --count 60      # says what was built, kept, dropped
 
@@ -23,8 +23,9 @@ from bench.repair.pool import order, read_pool
 from bench.repair.tasks import Check, Task, load, rng
 from surefoot.codec import decode, encode
 
-Kind: TypeAlias = Literal["natural", "mutants"]
-KINDS: Final[tuple[Kind, ...]] = ("natural", "mutants")
+Kind: TypeAlias = Literal["natural", "mutants", "features"]
+KINDS: Final[tuple[Kind, ...]] = ("natural", "mutants", "features")
+REPAIRS: Final[tuple[Kind, ...]] = ("natural", "mutants")
 PER_TASK: Final = 2
 """Natural bugs kept of one task, told apart by their syntax trees."""
 DRAWS: Final = 24
@@ -33,7 +34,7 @@ DRAWS: Final = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One buggy file with its visible tests, its bug report, and the checks that it is graded on."""
+    """One file that is wrong or unwritten, with its visible tests, its issue, and the checks that it is graded on."""
 
     case_id: str
     kind: Kind
@@ -41,7 +42,7 @@ class Case:
     entry: str
     solution: str
     origin: str
-    """The mutant's operators, or the round in which the model wrote it."""
+    """The mutant's operators, the round in which the model wrote it, or `docstring`."""
     visible: tuple[Check, ...]
     hidden: tuple[Check, ...]
     """All checks, the visible ones among them."""
@@ -206,6 +207,30 @@ def _first_fit(
     return None
 
 
+def _features(seed: int) -> Iterator[Case]:
+    """Functions of which only signature and docstring are there; no check is visible."""
+    for task in order(seed):
+        name = sha256(f"{seed} features {task.task_id}".encode()).hexdigest()[:8]
+        yield Case(
+            case_id=f"features-{task.task_id.partition('/')[2]}-{name}",
+            kind="features",
+            task_id=task.task_id,
+            entry=task.entry,
+            solution=task.prompt.rstrip() + "\n    raise NotImplementedError\n",
+            origin="docstring",
+            visible=(),
+            hidden=task.checks,
+            failing=(),
+            issue=f"# Implement `{task.entry}`\n\nIts docstring says what it is for.\n",
+        )
+
+
+def _of(kind: Kind, seed: int, dropped: Counter[str]) -> Iterator[Case]:
+    if kind == "features":
+        return _features(seed)
+    return _natural(seed, dropped) if kind == "natural" else _mutants(seed, dropped)
+
+
 def code_hash() -> str:
     """Of the modules that decide what a case is."""
     names = ("tasks.py", "mutate.py", "cases.py", "grade.py", "grade_driver.py")
@@ -223,9 +248,8 @@ def build(seed: int, kind: Kind, count: int) -> CaseSet:
     if kept.exists():
         return decode(CaseSet, kept.read_bytes())
     dropped: Counter[str] = Counter()
-    source = _natural(seed, dropped) if kind == "natural" else _mutants(seed, dropped)
     cases: list[Case] = []
-    for case in source:
+    for case in _of(kind, seed, dropped):
         cases.append(case)
         if len(cases) == count:
             break
@@ -236,8 +260,10 @@ def build(seed: int, kind: Kind, count: int) -> CaseSet:
 
 
 def test_file(case: Case) -> str:
-    """`test_visible.py`: one test a visible check."""
+    """`test_visible.py`: one test a visible check; that there is a function, where nothing may be shown."""
     parts = [f"from solution import {case.entry}\n"]
+    if not case.visible:
+        parts.append(f"def test_there():\n    assert callable({case.entry})\n")
     for number, check in enumerate(case.visible, 1):
         lines = [*check.setup.splitlines(), *check.source.splitlines()]
         parts.append(f"def test_{number}():\n" + "".join(f"    {line}\n" for line in lines))

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.local_model import embedded
 from bench.paths import cache_dir
 from bench.repair import agent, baseline
-from bench.repair.cases import KINDS, Case, Kind, build
+from bench.repair.cases import KINDS, REPAIRS, Case, Kind, build
 from bench.repair.grade import grade
 from bench.repair.outcome import EVERYBODY, Attempt, Outcome, Who, key_of, recall, remember
 from bench.repair.table import HEADER, false_success, ratio, row
@@ -100,13 +100,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.repair.run", description=__doc__)
     parser.add_argument("--seed", type=int, required=True, help="the cases are made from it")
-    parser.add_argument("--kind", choices=KINDS, action="append", help="default: both")
+    parser.add_argument(
+        "--kind", choices=KINDS, action="append", help="default: both kinds of bugs"
+    )
     parser.add_argument("--count", type=int, default=60, help="cases a kind")
     parser.add_argument("--who", type=_people, default=list(EVERYBODY), help="surefoot,script")
     parser.add_argument("--known", action="store_true", help="print what is known, run nothing")
     parser.add_argument("--list-false", action="store_true", help="show each false success")
     options = parser.parse_args(argv)
-    tables = [line for kind in options.kind or KINDS for line in _bench(kind, options)]
+    tables = [line for kind in options.kind or REPAIRS for line in _bench(kind, options)]
     print("\n".join(tables))
 
 
