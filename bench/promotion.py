@@ -27,15 +27,9 @@ from surefoot.artifacts import (
 from surefoot.codec import digest
 from surefoot.events import ArtifactStored, ArtifactUsed
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.promotion import (
-    SOLVER_PROMOTION_V1,
-    PromotionPolicy,
-    Scorecard,
-    decide,
-    observe,
-    settle,
-)
+from surefoot.kernel.promotion import Scorecard, decide, observe, settle
 from surefoot.kernel.selection import Rollout
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, PromotionPolicy
 from surefoot.ledger import FileLedger
 from surefoot.registry import Follower, Registry
 from surefoot.testing.clock import FakeClock

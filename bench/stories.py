@@ -26,7 +26,8 @@ from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
 from surefoot.events import RunOpened, RunResumed, SandboxEnforced
 from surefoot.gates import default_gates
-from surefoot.gitops import GitWorkspace, open_workspace, push_branch, reopen_workspace
+from surefoot.gitops.push import push_branch
+from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace
 from surefoot.handover import accept, reject
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
@@ -37,7 +38,7 @@ from surefoot.kernel.turn import TurnPorts
 from surefoot.models.catalogue import Card
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
-from surefoot.policy import RulePolicy
+from surefoot.policy.rules import RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Places, Project, open_project
 from surefoot.solver import RuleSolver

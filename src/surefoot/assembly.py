@@ -37,7 +37,8 @@ from surefoot.gates.assigned import PromisedTests
 from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
-from surefoot.gitops import GitWorkspace, push_branch
+from surefoot.gitops.push import push_branch
+from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.noted import NotedModel
@@ -69,10 +70,9 @@ from surefoot.lineup import AUTO, Lineup
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
 from surefoot.plans import Assignment, Plan
-from surefoot.policy import RulePolicy
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
-from surefoot.policy.rules import Overrides
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import open_processes, quick_conformance

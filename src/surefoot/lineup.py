@@ -11,12 +11,11 @@ from surefoot.models import open_model
 from surefoot.models.catalogue import Card, Catalogue, load_catalogue
 from surefoot.models.registry import Access, check_spec, host_of, is_local
 from surefoot.models.select import WINDOW, Denial, RoutingPolicy, Rules
-from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy.credentials import find_credential, own_server_key, variable_of
 from surefoot.policy.judges import PinnedChain, pinned_chain
 from surefoot.policy.terms import Protocol, Route, load_terms
 from surefoot.settings import ModelSettings
-from surefoot.values import Classification, Profile, UnitType
+from surefoot.vocabulary import Classification, Profile, UnitType
 
 if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
     from surefoot.events import TurnClosed
@@ -40,11 +39,12 @@ class Lineup:
     settings: ModelSettings
     environ: Mapping[str, str] = field(repr=False)
     cache: Path
+    catalogue: Catalogue = field(init=False)
+    """The shipped one with the settings' corrections."""
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """The shipped one with the settings' corrections."""
-        return load_catalogue().corrected(self.settings.card)
+    def __post_init__(self) -> None:
+        corrected = load_catalogue().corrected(self.settings.card)
+        object.__setattr__(self, "catalogue", corrected)
 
     def routing(self, history: "Sequence[TurnClosed]" = ()) -> RoutingPolicy:
         """What the router goes by."""
@@ -93,6 +93,9 @@ class Lineup:
     def open_judge(self, name: str) -> "Model":
         """The same; one that cannot be had is a model that says so when it is asked, so that the next judge is."""
         check_spec(name)
+        # Loaded with the first judge that is opened: who only looks models up asks none.
+        from surefoot.models.unavailable import UnavailableModel  # noqa: PLC0415
+
         if any(fnmatchcase(name, pattern) for pattern in self.settings.deny):
             return UnavailableModel(name, "[models] deny has it")
         try:

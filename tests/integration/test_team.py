@@ -11,7 +11,7 @@ from surefoot.assembly import Request, Session
 from surefoot.cli.common import surroundings
 from surefoot.cli.live import Nobody, Quiet
 from surefoot.events import MilestoneClaimed, MilestoneReleased
-from surefoot.gitops import process_mark
+from surefoot.gitops.lease import process_mark
 from surefoot.ledger import read_events
 from surefoot.nodes import NodeKind
 from surefoot.planrun.run import drive_plan

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from surefoot.models.catalogue import Card
     from surefoot.models.select import Scored, Selection, Standing
     from surefoot.project import Project
-    from surefoot.values import RunId, Unit, UnitType
+    from surefoot.values import RunId, Unit
 
 app = typer.Typer(
     help="List, explain, pull and test models.", no_args_is_help=True, rich_markup_mode=None
@@ -95,21 +95,23 @@ def explain(
 
     from surefoot.cli.solve import read_profile
     from surefoot.models.select import Standing, needs_of, select
-    from surefoot.values import UnitType
+    from surefoot.vocabulary import Complexity, UnitType
 
     project, chosen = _project(repo), read_profile(profile)
     if unit in list(UnitType) and run is None:
         lineup = _lineup(project, model, base_url, chosen)
-        work, standing, turns = _plain_unit(UnitType(unit)), Standing(), _history(project)
+        needs = needs_of(UnitType(unit), Complexity.MEDIUM)
+        standing, turns = Standing(), _history(project)
     elif project is None:
         raise UsageError(f"{unit!r} is no kind of unit; give one of {', '.join(UnitType)}")
     else:
         run_id = project.find_run(run)
         lineup = _lineup_of(project, run_id, model, base_url, chosen)
         work, standing, turns = _of_run(project, run_id, unit)
+        needs = needs_of(work.unit_type, work.plan.complexity)
     policy = lineup.routing(turns)
     standing = replace(standing, profile=policy.profile, history=policy.history)
-    selection = select(needs_of(work), policy.cards, policy.rules, standing)
+    selection = select(needs, policy.cards, policy.rules, standing)
     if json:
         print_json(_as_json(lineup, selection))
     else:
@@ -191,9 +193,9 @@ def _lineup(
 ) -> "Lineup":
     from surefoot.lineup import Lineup
     from surefoot.settings import Settings
-    from surefoot.values import Profile
+    from surefoot.vocabulary import Profile
 
-    settings = project.settings if project else Settings()
+    settings = project.settings if project else Settings.plain()
     return Lineup(
         model=model or settings.run.model,
         base_url=base_url or settings.run.base_url,
@@ -255,21 +257,6 @@ def _ready(lineup: "Lineup", card: "Card") -> tuple[bool, str]:
 
 def _price(card: "Card") -> str:
     return f"${card.prompt_usd:g} in, ${card.completion_usd:g} out for a million tokens"
-
-
-def _plain_unit(kind: "UnitType") -> "Unit":
-    from surefoot.values import Complexity, Issue, PlanIR, Unit, UnitId
-
-    plan = PlanIR(
-        analysis="", steps=(), verification=(), complexity=Complexity.MEDIUM, confidence=1.0
-    )
-    return Unit(
-        unit_id=UnitId(kind.value),
-        unit_type=kind,
-        strategy="repair",
-        issue=Issue(source="text"),
-        plan=plan,
-    )
 
 
 def _history(project: "Project | None") -> "tuple[TurnClosed, ...]":
