@@ -4,18 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.models import open_model
 from surefoot.models.catalogue import Card, Catalogue, load_catalogue
 from surefoot.models.registry import Access, check_spec, host_of, is_local
-from surefoot.models.select import WINDOW, Denial, RoutingPolicy, Rules
+from surefoot.models.select import (
+    WINDOW,
+    Denial,
+    RoutingPolicy,
+    Rules,
+    Standing,
+    needs_of,
+    select,
+)
 from surefoot.policy.credentials import find_credential, own_server_key, variable_of
 from surefoot.policy.judges import PinnedChain, pinned_chain
 from surefoot.policy.terms import Protocol, Route, load_terms
 from surefoot.settings import ModelSettings
-from surefoot.vocabulary import Classification, Profile, UnitType
+from surefoot.vocabulary import Classification, Complexity, Profile, UnitType
 
 if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
     from surefoot.events import TurnClosed
@@ -23,7 +31,17 @@ if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking mod
 
 AUTO: Final = "auto"
 """As a model's name: choose from all that the catalogue knows and the user has credentials for."""
+Role: TypeAlias = Literal["works", "judges"]
 _WORKED: Final = frozenset({Classification.PROGRESS, Classification.COMPLETE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A model that a run would ask, or that the user named for it and that may not be asked."""
+
+    model: str
+    roles: tuple[Role, ...]
+    denial: Denial | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +87,29 @@ class Lineup:
     def judging(self) -> PinnedChain:
         """Who judges; no score, history or profile has a say."""
         return pinned_chain(self.judges, self._has_key)
+
+    def parts(self) -> tuple[Part, ...]:
+        """Whom a run that starts now would ask for a fix, in its order, then whom for judging; a model stands here once.
+
+        What the user named and what may not be asked is here, too; of what `auto` found, only who may.
+        """
+        policy = self.routing()
+        needs = needs_of(UnitType.FIX, Complexity.MEDIUM)
+        standing = Standing(profile=policy.profile)
+        selection = select(needs, policy.cards, policy.rules, standing)
+        named = {self.model, *self.settings.use}
+        denials = {d.model: d for d in selection.denied if d.model in named}
+        working = [s.card.name for s in selection.chain] + list(denials)
+        judging = self.judging().models
+        return tuple(
+            Part(
+                model=name,
+                roles=(("works",) if name in working else ())
+                + (("judges",) if name in judging else ()),
+                denial=denials.get(name),
+            )
+            for name in dict.fromkeys((*working, *judging))
+        )
 
     def open(self, name: str) -> "Model":
         """The model behind a name; nothing is called yet.

@@ -152,26 +152,27 @@ def test(
     repo: RepoOption = Path(),
     json: JsonOption = False,
 ) -> None:
-    """Ask a model one question and say how it answered."""
-    from surefoot.values import Message, ModelFailure, ModelRequest
+    """Ask a model one question and say how it answered; without --model, or with auto, all that a run would ask."""
+    from surefoot.cli.trying import Trial, try_part
+    from surefoot.lineup import AUTO, Part
 
     lineup = _lineup(_project(repo), model, base_url, None)
-    asked = lineup.open(lineup.model)
-    request = ModelRequest(
-        purpose="models-test",
-        messages=(Message(role="user", content="Reply with the one word: ready"),),
-        max_tokens=8,
-    )
-    answer = asked.complete((request,))[0]
-    failed = isinstance(answer, ModelFailure)
-    told = f"{answer.fault}: {answer.message}" if isinstance(answer, ModelFailure) else answer.text
+    one = model is not None and model != AUTO
+    parts = (Part(model=lineup.model, roles=()),) if one else lineup.parts()
+    trials: list[Trial] = []
+    for part in parts:
+        trials.append(try_part(lineup, part))
+        if not json:
+            typer.echo(trials[-1].told())
+    somebody_works = one or any("works" in part.roles for part in parts)
+    ok = somebody_works and all(trial.ok for trial in trials)
     if json:
-        print_json(
-            {"model": answer.model, "ok": not failed, "answer": told, "wall_s": answer.wall_s}
+        print_json({"ok": ok, "models": [trial.as_json() for trial in trials]})
+    elif not somebody_works:
+        typer.echo(
+            f"no model may be asked for work; see `surefoot models explain fix --model {AUTO}`"
         )
-    else:
-        typer.echo(f"{answer.model}: {told.strip()!r} in {answer.wall_s:.2f} s")
-    if failed:
+    if not ok:
         raise typer.Exit(1)
 
 
@@ -183,9 +184,13 @@ def _project(repo: Path) -> "Project | None":
     from surefoot.errors import RepositoryError
 
     try:
-        return open_here(repo)
+        project = open_here(repo)
     except RepositoryError:
         return None
+    unheard = [key for key in project.untrusted if key.startswith(("run.", "models.", "solver."))]
+    if unheard:
+        typer.echo(f"{', '.join(unheard)} have no effect until `surefoot trust`", err=True)
+    return project
 
 
 def _lineup(
