@@ -13,6 +13,8 @@ from surefoot.gitops import Repository, manifest
 from surefoot.ledger import read_events
 from surefoot.values import UnitType
 
+pytestmark = pytest.mark.campaign
+
 NAMES = ("area", "count", "largest")
 
 
