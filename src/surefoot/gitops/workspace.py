@@ -259,7 +259,10 @@ class GitWorkspace:
         """The tree of the private index; git is asked again only when the index has changed since it was last."""
         if self._written is None or self._written[0] != self._stamp():
             tree = TreeId(self._git.run("write-tree").line)
-            self._written = (self._stamp(), tree)  # afterwards: the command notes the trees in the index
+            self._written = (
+                self._stamp(),
+                tree,
+            )  # afterwards: the command notes the trees in the index
         return self._written[1]
 
     def _stamp(self) -> tuple[int, int, int]:
