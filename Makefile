@@ -20,6 +20,8 @@ dev: $(VENV)/.dev
 
 $(VENV)/.dev: $(VENV)/.setup pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,audit,bench,dev]'
+	$(BIN)/python -m venv $(VENV)/patients
+	$(VENV)/patients/bin/python -m pip install --quiet --disable-pip-version-check 'pytest>=8.3'
 	touch $@
 
 solve: setup

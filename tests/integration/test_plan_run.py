@@ -14,6 +14,8 @@ from surefoot.gitops.manifest import manifest
 from surefoot.ledger import read_events
 from surefoot.values import UnitType
 
+pytestmark = pytest.mark.campaign
+
 NAMES = ("area", "count", "largest")
 
 

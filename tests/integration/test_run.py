@@ -83,6 +83,8 @@ from surefoot.values import (
     Tier,
 )
 
+pytestmark = pytest.mark.campaign
+
 BUGGY = """def double(x):
     return x * 3
 
