@@ -101,11 +101,11 @@ class Lineup:
         denials = {d.model: d for d in selection.denied if d.model in named}
         working = [s.card.name for s in selection.chain] + list(denials)
         judging = self.judging().models
+        by_role: tuple[tuple[Role, Sequence[str]], ...] = (("works", working), ("judges", judging))
         return tuple(
             Part(
                 model=name,
-                roles=(("works",) if name in working else ())
-                + (("judges",) if name in judging else ()),
+                roles=tuple(role for role, names in by_role if name in names),
                 denial=denials.get(name),
             )
             for name in dict.fromkeys((*working, *judging))
