@@ -29,7 +29,9 @@ PLAIN: dict[str, Any] = tomllib.loads(TEXT)
 PROVIDERS: dict[str, Any] = PLAIN["providers"]
 AUTH: tuple[AuthMode, ...] = get_args(AuthMode)
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
-NAMED = "anthropic openai google moonshot kimi-coding mistral deepseek openrouter ollama local"
+NAMED = (
+    "anthropic openai google moonshot kimi-coding mistral deepseek openrouter bedrock ollama local"
+)
 
 # In pieces, so that no search for secrets stops here.
 ANTHROPIC_KEY = "sk-ant-" + "api03-" + "x" * 24
@@ -91,7 +93,7 @@ def test_a_route_gets_the_verdict_of_its_fixture(
     """Allowed or denied, by the rule that the table names, under the registry's version."""
     verdict = registry.check(route)
     assert (verdict.allowed, verdict.rule) == (allowed, rule), verdict.text
-    assert verdict.registry == registry.version == "2026-11"
+    assert verdict.registry == registry.version == "2026-11-22"
 
 
 def test_every_provider_has_an_allowed_and_a_denied_route() -> None:
@@ -127,7 +129,7 @@ def test_an_unknown_provider_is_told_so(registry: TermsRegistry) -> None:
     """It is admitted, and the record says that nobody has read its terms."""
     verdict = registry.check(one("together", "api.together.xyz"))
     assert verdict.allowed
-    assert "'together' is not in the registry 2026-11" in verdict.text
+    assert "'together' is not in the registry 2026-11-22" in verdict.text
 
 
 # --- properties -----------------------------------------------------------------------------------
@@ -434,7 +436,7 @@ def test_verdicts_and_routes_do_not_change(registry: TermsRegistry) -> None:
 BROKEN = [
     ("[[[", "line 1"),
     ("", "version"),
-    (TEXT.replace('version = "2026-11"', ""), "version"),
+    (TEXT.replace('version = "2026-11-22"', ""), "version"),
     (TEXT.replace('accepts = ["api-key"]', 'accepts = ["apikey"]', 1), r"anthropic\.auth\.accepts"),
     (TEXT.replace('accepts = ["api-key"]', 'takes = ["api-key"]', 1), r"anthropic\.auth\.accepts"),
     (TEXT.replace("date = 2026-11-22", 'date = "soon"', 1), r"anthropic\.auth\.date"),
