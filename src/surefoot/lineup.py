@@ -22,7 +22,8 @@ from surefoot.models.select import (
 from surefoot.policy.cloud import CloudIdentity, find_identity, is_cloud
 from surefoot.policy.credentials import find_credential, own_server_key, variable_of
 from surefoot.policy.judges import PinnedChain, pinned_chain
-from surefoot.policy.terms import Protocol, Route, load_terms
+from surefoot.policy.terms import Route, load_terms
+from surefoot.policy.terms_file import Protocol
 from surefoot.settings import ModelSettings
 from surefoot.vocabulary import Classification, Complexity, Profile, UnitType
 

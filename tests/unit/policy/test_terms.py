@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SettingsError
 from surefoot.policy.terms import (
-    AuthMode,
-    Protocol,
     Route,
     TermsRegistry,
     TermsVerdict,
     load_terms,
     parse_terms,
 )
+from surefoot.policy.terms_file import AuthMode, Protocol
 
 FIXTURES = Path(__file__).parents[2] / "data" / "terms" / "fixtures.toml"
 TEXT = files("surefoot.policy").joinpath("terms.toml").read_text(encoding="utf-8")
@@ -464,3 +463,24 @@ def test_a_broken_registry_is_refused_and_the_place_is_named(text: str, place: s
 def test_the_whole_registry_is_read_as_it_stands() -> None:
     """The text that the broken ones are made of is not broken itself."""
     assert parse_terms(TEXT).version == load_terms().version
+
+
+def test_a_denial_by_a_rule_that_is_not_confirmed_says_so() -> None:
+    """Whoever is refused learns how sure the registry is; what was found again has nothing to add."""
+    registry = load_terms()
+    doubtful = {id_: rule for id_, rule in registry.rules().items() if rule.unconfirmed}
+    assert doubtful
+    assert all(rule.source.startswith("https://") for rule in doubtful.values())
+    refused = registry.check(one("moonshot", "api.moonshot.ai", model="gpt-5"))
+    assert (refused.rule, refused.rule in doubtful) == ("moonshot/models", True)
+    assert doubtful[refused.rule].unconfirmed in refused.text
+    sure = registry.check(one("anthropic", "api.anthropic.com", model="gpt-5"))
+    assert sure.rule not in doubtful
+    assert "(of this rule" not in sure.text
+
+
+def test_a_rule_of_our_own_cannot_be_unconfirmed() -> None:
+    """It has no page."""
+    own = 'note = "Own rule: whatever the local server speaks."'
+    with pytest.raises(SettingsError, match="no page that it could be confirmed by"):
+        parse_terms(TEXT.replace(own, f'{own}\nunconfirmed = "x"'))
