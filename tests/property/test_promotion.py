@@ -25,12 +25,12 @@ from surefoot.kernel.promotion import (
     Scorecard,
     decide,
     force,
-    observe,
     settle,
     tally,
 )
 from surefoot.kernel.selection import Contender, Rollout, choose
 from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
+from surefoot.testing.scorecards import observe
 from surefoot.values import Digest
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

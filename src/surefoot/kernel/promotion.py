@@ -161,11 +161,6 @@ def session_of(issue: Issue) -> str:
     return digest_of(said)[:16]
 
 
-def observe(card: Scorecard, call: CallFacts, *, keep: int) -> Scorecard:
-    """The scorecard after one more call, with the last `keep` calls."""
-    return replace(card, calls=card.calls + 1, recent=(*card.recent, call)[-keep:])
-
-
 def consistency(calls: Iterable[CallFacts], siblings: frozenset[str] | None) -> float | None:
     """`state_key_consistency_ratio`: of the state keys that calls used, the share that a sibling method uses as well.
 
