@@ -21,7 +21,15 @@ from surefoot.events import (
     SolverPinned,
     TurnClosed,
 )
-from surefoot.execute import FixerExecutor, RepairExecutor, RepairLimits, Weights, can_fix
+from surefoot.execute import (
+    FixerExecutor,
+    PythonMutator,
+    RepairExecutor,
+    RepairLimits,
+    Strengthener,
+    Weights,
+    can_fix,
+)
 from surefoot.findings import (
     AUDIT_LIMITS,
     BASELINE_NAME,
@@ -64,6 +72,7 @@ from surefoot.kernel.promotion import session_of
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts, Step
 from surefoot.kernel.state import UnitState
+from surefoot.kernel.strength import Meter
 from surefoot.kernel.turn import Publisher, Push, TurnPorts
 from surefoot.ledger import FileLedger, recent_turns
 from surefoot.lineup import AUTO, Lineup
@@ -97,6 +106,7 @@ from surefoot.values import (
     Profile,
     RunId,
     SandboxLevel,
+    TreeId,
     UnitType,
 )
 from surefoot.workbench import Forging, Workbench
@@ -128,6 +138,7 @@ class Request:
     cost_usd: float | None = None
     tokens: int | None = None
     unsandboxed: bool = False
+    strict: bool = False
     plan: Plan | None = None
     """Of a run that executes one."""
     milestones: tuple[str, ...] = ()
@@ -166,6 +177,12 @@ class Frozen:
     def profile(self) -> Profile:
         """What is preferred among models."""
         return Profile(self.request.profile or self.settings.models.profile)
+
+    @property
+    def strict(self) -> bool:
+        """Whether the tests have to notice every mutant; of a plan that is asked of each unit's own run."""
+        asked = self.request.strict or self.settings.run.strict
+        return asked and self.request.plan is None
 
     @property
     def ways(self) -> Ways:
@@ -244,6 +261,8 @@ class Cast:
     """What the model is told of the place of work; None: as it is."""
     shelf: Shelf | None = None
     """Forged tools; None: those of the repository."""
+    cut_at: Callable[[TreeId], int | None] = lambda _tree: None
+    """As in `Meter`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -471,6 +490,8 @@ def drive(
         suite=parts.suite,
         audit=lambda root: run_audit(parts.auditors, root, baseline=parts.baseline),
         risk_flags=policy.resolve().risk_flags,
+        strict=frozen.strict,
+        meter=_meter(session, ceilings),
     )
     work = given(session, workspace, Desk(prover=prover, metered=metered, judges=judges))
     turn = TurnPorts(
@@ -502,6 +523,20 @@ def drive(
         works_over=work.works_over,
     )
     Run(ports).run()
+
+
+def _meter(session: Session, ceilings: Ceilings) -> Meter:
+    """What measures the strength of the tests, within the run's time."""
+    test, parts, journal = session.frozen.settings.test, session.parts, session.journal
+    return Meter(
+        mutator=PythonMutator(),
+        suite=parts.suite,
+        clock=session.around.clock,
+        left_s=lambda: ceilings.time_s - journal.spend().time_s,
+        cut_at=parts.cast.cut_at,
+        most=test.mutants,
+        time_s=test.mutants_s,
+    )
 
 
 def metering(
@@ -543,24 +578,32 @@ def _executors(session: Session, workspace: GitWorkspace, judges: Asker) -> dict
     resolution = policy_of(project, frozen).resolve()
     max_files = resolution.ceilings.max_files
     return {
-        "agent": Workbench(
-            processes=parts.processes,
-            plan=parts.plan,
-            suite=parts.suite,
-            cache=project.places.cache,
-            original=project.root,
-            environ=around.environ,
-            servers=frozen.settings.tools.mcp,
-            system=parts.cast.system,
-            sandbox=parts.cast.sandbox,
-            warn=lambda told: journal.record(PolicyWarning(rule="tool-server", what=told)),
-            person=around.person,
-            clock=around.clock,
-            tools=parts.cast.tools,
-            forging=_forging(session),
-            capture=frozen.settings.tools.capture,
-        ).agent(workspace),
-        "repair": RepairExecutor(parts.suite, _repair_limits(frozen), max_files),
+        "agent": Strengthener(
+            Workbench(
+                processes=parts.processes,
+                plan=parts.plan,
+                suite=parts.suite,
+                cache=project.places.cache,
+                original=project.root,
+                environ=around.environ,
+                servers=frozen.settings.tools.mcp,
+                system=parts.cast.system,
+                sandbox=parts.cast.sandbox,
+                warn=lambda told: journal.record(PolicyWarning(rule="tool-server", what=told)),
+                person=around.person,
+                clock=around.clock,
+                tools=parts.cast.tools,
+                forging=_forging(session),
+                capture=frozen.settings.tools.capture,
+            ).agent(workspace),
+            parts.suite,
+            goes_on=True,
+        ),
+        "repair": Strengthener(
+            RepairExecutor(parts.suite, _repair_limits(frozen), max_files),
+            parts.suite,
+            goes_on=False,
+        ),
         "fixer": FixerExecutor(
             parts.processes,
             parts.auditors,

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from surefoot.artifacts import CallFacts, DecisionRecord, LifecycleState, OperatorAct, VersionId
-from surefoot.judgements import Boundary, DecisionGate
+from surefoot.judgements import Boundary, DecisionGate, Mutant
 from surefoot.nodes import NOTHING, Cost, Node, NodeId, NodeKind, NodeOutcome
 from surefoot.plans import Clarified, Refusal, Source
 from surefoot.values import (
@@ -953,6 +953,31 @@ class ImpactChecked:
     """Version of the table that asked for it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutantsTried:
+    """Lines that the run changed were mutated, and the tests that can reach them met the mutants."""
+
+    event_class: ClassVar[EventClass] = "test"
+    kind: Literal["mutants.tried"] = "mutants.tried"
+    tree: TreeId
+    possible: int
+    """Mutants that the changed lines have; those of the same code as another, or as the base, are left out."""
+    mutants: tuple[Mutant, ...]
+    """Those that were chosen and tried, in the order of the choice."""
+    untried: int
+    """Chosen and not tried, since the time was up."""
+    tests: int
+    """Passing tests that can reach the change."""
+    apart: tuple[str, ...]
+    """New tests that pass on the base too, so that each has to notice a mutant by itself."""
+    unread: tuple[str, ...]
+    """Changed code in languages that no mutants are made of."""
+    problem: str
+    """Why nothing, or not everything, was measured; empty otherwise."""
+    maker: str
+    """What made the mutants; the same maker makes the same ones of the same change."""
+
+
 def ran(tree: TreeId, purpose: TestPurpose, report: TestReport, blob: Digest) -> TestsRan:
     """The event of a test run; `blob` holds the whole report."""
     return TestsRan(
@@ -1255,6 +1280,7 @@ Event: TypeAlias = (
     | TestsRan
     | TestsWatched
     | ImpactChecked
+    | MutantsTried
     | GitStage
     | DiffTaken
     | PolicyResolved

@@ -21,6 +21,7 @@ from surefoot.events import (
     ModelFailed,
     ModelGrounded,
     ModelWaited,
+    MutantsTried,
     NodeDeferred,
     NodeSettled,
     NoFlyAdded,
@@ -53,6 +54,7 @@ from surefoot.events import (
     TurnStarted,
     UnitBlocked,
 )
+from surefoot.kernel.strength import in_words
 from surefoot.nodes import NodeOutcome
 from surefoot.values import GateOutcome
 
@@ -181,6 +183,11 @@ def _(event: TestsRan) -> str:
         f"tests for {event.purpose} on {event.tree[:10]}: {event.passed} passed, {event.failed} failed "
         f"of {event.collected} [{event.state}]"
     )
+
+
+@_tell.register
+def _(event: MutantsTried) -> str:
+    return f"strength of the tests: {in_words(event)}"
 
 
 @_tell.register

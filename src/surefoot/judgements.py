@@ -1,4 +1,4 @@
-"""What a round is held against before it may be called done: the boundaries it changed, and the decision gates."""
+"""What a round is held against before it may be called done: boundaries it changed, decision gates, mutants of its lines."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -32,3 +32,28 @@ class DecisionGate:
     reason: str
     events: tuple[EventId, ...] = ()
     """The records that it rests on."""
+
+
+MutantEnd: TypeAlias = Literal["killed", "hangs", "survived", "unclear"]
+"""A test fails; the tests no longer end; all of them pass; the tests gave no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """A small wrong change of a line that a run changed, and whether the tests notice it."""
+
+    file: str
+    line: int
+    """1-based, as in the tree that was judged."""
+    operator: str
+    """The family of the change, e.g. `compare`."""
+    patch: str
+    """Unified diff against that tree."""
+    ended: MutantEnd
+    by: tuple[str, ...] = ()
+    """Ids of tests that fail on it, as far as they were run."""
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether somebody who runs the tests would see it."""
+        return self.ended in ("killed", "hangs")

@@ -105,6 +105,7 @@ def _play(
         system=told.system if told else None,
         sandbox=told.sandbox if told else None,
         shelf=TapedShelf(tape.ahead, BlobStore(project.blobs).get),
+        cut_at=tape.cut_at,
     )
     with scratch_folder(project) as scratch:
         parts = parts_of(there, frozen, around, scratch, cast)

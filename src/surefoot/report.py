@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from surefoot.events import (
     CandidatesRejected,
     CandidateTried,
     GitStage,
     ImpactChecked,
+    MutantsTried,
     Recorded,
     ReviewGiven,
     RoundVerified,
@@ -19,6 +20,7 @@ from surefoot.events import (
     TurnClosed,
 )
 from surefoot.kernel.state import RunState, fold
+from surefoot.kernel.strength import in_words, is_strong, unnoticed
 from surefoot.values import Diff, Evidence, RunStatus
 
 SUMMARY_SCHEMA = 1
@@ -34,6 +36,31 @@ class EvidenceSummary(TypedDict):
     passed: bool
 
 
+class MutantSummary(TypedDict):
+    """A mutant that the tests do not notice."""
+
+    file: str
+    line: int
+    operator: str
+    ended: str
+    patch: str
+
+
+class StrengthSummary(TypedDict):
+    """What the tests made of mutants of the lines that changed."""
+
+    strong: bool
+    told: str
+    possible: int
+    tried: int
+    noticed: int
+    untried: int
+    tests: int
+    unread: list[str]
+    problem: str
+    unnoticed: list[MutantSummary]
+
+
 class Summary(TypedDict):
     """The object that `--json` prints; `docs/reference/summary.md` documents it."""
 
@@ -47,6 +74,8 @@ class Summary(TypedDict):
     commit: str | None
     files: list[str]
     evidence: list[EvidenceSummary]
+    strength: NotRequired[StrengthSummary]
+    """Missing where nobody asked."""
     turns: int
     model_calls: int
     prompt_tokens: int
@@ -114,7 +143,7 @@ def summarise_run(story: Story, files: Sequence[str], report: str) -> Summary:
     state = story.state
     opened, usage = state.opened, state.spend.usage
     commits = [t.commit for t in story.turns if t.commit]
-    return Summary(
+    summary = Summary(
         schema=SUMMARY_SCHEMA,
         run_id=story.run_id,
         status=(state.status or RunStatus.PAUSED).value,
@@ -139,6 +168,37 @@ def summarise_run(story: Story, files: Sequence[str], report: str) -> Summary:
         wall_s=round(state.earlier_s, 3),
         report=report,
     )
+    tried = strength_of(story.state)
+    if tried is not None:
+        summary["strength"] = strength_summary(tried)
+    return summary
+
+
+def strength_of(state: RunState) -> MutantsTried | None:
+    """What mutants of the tree showed that the run ended with; None where nobody asked."""
+    return None if state.head_tree is None else state.mutants.get(state.head_tree)
+
+
+def strength_summary(tried: MutantsTried) -> StrengthSummary:
+    """The same for programs."""
+    left = unnoticed(tried)
+    return StrengthSummary(
+        strong=is_strong(tried),
+        told=in_words(tried),
+        possible=tried.possible,
+        tried=len(tried.mutants),
+        noticed=len(tried.mutants) - len(left),
+        untried=tried.untried,
+        tests=tried.tests,
+        unread=list(tried.unread),
+        problem=tried.problem,
+        unnoticed=[
+            MutantSummary(
+                file=m.file, line=m.line, operator=m.operator, ended=m.ended, patch=m.patch
+            )
+            for m in left
+        ],
+    )
 
 
 def render_report(story: Story, diff: Diff | None) -> str:
@@ -151,6 +211,7 @@ def render_report(story: Story, diff: Diff | None) -> str:
     lines += _wrong(state)
     lines += _changed(diff, status)
     lines += _evidence(story)
+    lines += _strength(state)
     lines += _units(state)
     lines += _turns(story)
     lines += impact_lines(story.guesses)
@@ -192,6 +253,22 @@ def _evidence(story: Story) -> list[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _strength(state: RunState) -> list[str]:
+    """Which wrong changes of the changed lines no test would notice."""
+    tried = strength_of(state)
+    if tried is None:
+        return []
+    lines = ["## Strength of the tests", "", f"{_capital(in_words(tried))}.", ""]
+    for mutant in unnoticed(tried):
+        why = "passes every test" if mutant.ended == "survived" else "gave no clear answer"
+        lines += [f"`{mutant.file}:{mutant.line}` {why}:", "", "```diff", mutant.patch, "```", ""]
+    return lines
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _units(state: RunState) -> list[str]:

@@ -61,6 +61,8 @@ class RunSettings(_Section):
     budget_usd: Money | None = None
     budget_tokens: Positive | None = None
     seed: int = 0
+    strict: bool = False
+    """Complete only when the tests notice every mutant of the changed lines that is tried."""
 
 
 class SolverSettings(_Section):
@@ -102,6 +104,10 @@ class TestSettings(_Section):
     """How the command reports; unset: known from its program."""
     timeout_s: Seconds = 300.0
     memory_mb: Positive = 4096
+    mutants: Positive = 12
+    """Wrong changes of the changed lines that the tests meet before a run may complete."""
+    mutants_s: Seconds = 120.0
+    """Longest time for all of them; what is left then is told as not tried."""
 
     @model_validator(mode="after")
     def _format_of_a_command(self) -> Self:

@@ -28,6 +28,7 @@ from surefoot.events import (
     ModelFailed,
     ModelOpened,
     ModelReplied,
+    MutantsTried,
     QuestionAnswered,
     Recorded,
     RunResumed,
@@ -64,6 +65,7 @@ from surefoot.values import (
     ToolCall,
     ToolOutcome,
     ToolSpec,
+    TreeId,
     UnitId,
 )
 
@@ -236,6 +238,12 @@ class Tape:
         """What the record's next watched tests ran; only guesses rest on it, so it is not looked at again."""
         event = next((r.event for r in self._ahead() if isinstance(r.event, TestsWatched)), None)
         return None if event is None else decode(dict[str, frozenset[str]], self._get(event.reach))
+
+    def cut_at(self, tree: TreeId) -> int | None:
+        """After how many mutants of a tree the time was up."""
+        events = (r.event for r in self._ahead())
+        found = (e for e in events if isinstance(e, MutantsTried) and e.tree == tree and e.untried)
+        return next((len(event.mutants) for event in found), None)
 
     def outcome(self) -> ToolOutcome | None:
         """The outcome of a tool that the record has next."""

@@ -510,6 +510,7 @@ class Evidence:
         "changed-files",
         "review",
         "protected-files",
+        "test-strength",
     ]
     command: str
     before: str

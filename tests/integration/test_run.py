@@ -49,6 +49,7 @@ from surefoot.kernel.ports import (
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.state import fold
+from surefoot.kernel.strength import Meter
 from surefoot.kernel.turn import TurnPorts
 from surefoot.models.catalogue import Card
 from surefoot.models.router import PolicyRouter
@@ -187,6 +188,9 @@ class Bench:
     inspectors: tuple[Inspector, ...] = ()
     suite: Suite | None = None
     """In place of real tests."""
+    meter: Callable[[Suite], Meter] | None = None
+    """Measures the strength of the tests."""
+    strict: bool = False
     issue: Issue = field(
         default_factory=lambda: Issue(source="text", text="`double` and `triple` are wrong")
     )
@@ -266,6 +270,8 @@ class Bench:
                 workspace=workspace,
                 suite=suite,
                 audit=lambda _root: Audit(results=()),
+                meter=self.meter(suite) if self.meter else None,
+                strict=self.strict,
             ),
             executors={"repair": executor},
             solver=RuleSolver(),

@@ -353,6 +353,26 @@ SAMPLES: tuple[e.Event, ...] = (
         ),
     ),
     e.TestsWatched(tree=TREE, count=40, reach=BLOB),
+    e.MutantsTried(
+        tree=TREE,
+        possible=30,
+        mutants=(
+            j.Mutant(
+                file="a.py",
+                line=3,
+                operator="compare",
+                patch="--- a/a.py\n+++ b/a.py\n@@ -3 +3 @@\n-x < 1\n+x <= 1",
+                ended="killed",
+                by=("tests/test_a.py::test_b",),
+            ),
+        ),
+        untried=1,
+        tests=4,
+        apart=("tests/test_new.py::test_c",),
+        unread=("page.js",),
+        problem="the time for it was up",
+        maker="mutants/1 CPython 3.11",
+    ),
     e.ImpactChecked(
         level="slice",
         tree=TREE,

@@ -19,13 +19,14 @@ from surefoot.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from surefoot.events import BoundariesChecked, Recorded, RoundDecided
+    from surefoot.events import BoundariesChecked, MutantsTried, Recorded, RoundDecided
 
 
 @command
 def gates(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
     """Show STOP or GO with the evidence of each decision gate, what changed at the boundaries, and each turn's gates."""
     from surefoot.events import BoundariesChecked, RoundDecided
+    from surefoot.kernel.state import fold
     from surefoot.ledger import read_events
 
     project = open_here(repo)
@@ -37,17 +38,23 @@ def gates(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption =
         raise UsageError(
             f"run {run_id} ended before a round was decided; `surefoot explain {run_id}` says why"
         )
+    tried = fold(events).mutants.get(rounds[-1].tree)
     if json:
-        print_json({"run_id": run_id, **_whole(rounds[-1], checked[-1], events)})
+        print_json({"run_id": run_id, **_whole(rounds[-1], checked[-1], tried, events)})
     else:
-        _show(rounds[-1], checked[-1], events)
+        _show(rounds[-1], checked[-1], tried, events)
     if not rounds[-1].go:
         raise typer.Exit(NO)
 
 
 def _whole(
-    last: "RoundDecided", checked: "BoundariesChecked", events: "Sequence[Recorded]"
+    last: "RoundDecided",
+    checked: "BoundariesChecked",
+    tried: "MutantsTried | None",
+    events: "Sequence[Recorded]",
 ) -> dict[str, object]:
+    from surefoot.report import strength_summary
+
     return {
         "decision": _word(last),
         "round": last.number,
@@ -57,6 +64,7 @@ def _whole(
             {"kind": b.kind, "place": b.place, "contract": b.contract, "problem": b.problem}
             for b in checked.boundaries
         ],
+        "strength": None if tried is None else strength_summary(tried),
         "gates": [
             {
                 "gate": g.gate,
@@ -74,7 +82,14 @@ def _whole(
     }
 
 
-def _show(last: "RoundDecided", checked: "BoundariesChecked", events: "Sequence[Recorded]") -> None:
+def _show(
+    last: "RoundDecided",
+    checked: "BoundariesChecked",
+    tried: "MutantsTried | None",
+    events: "Sequence[Recorded]",
+) -> None:
+    from surefoot.kernel.strength import in_words, unnoticed
+
     typer.echo(f"{_word(last)}  round {last.number}, tree {last.tree[:12]}")
     for gate in last.gates:
         typer.echo(f"  {gate.gate} {'PASS' if gate.passed else 'FAIL'}  {gate.asks}")
@@ -86,6 +101,10 @@ def _show(last: "RoundDecided", checked: "BoundariesChecked", events: "Sequence[
         told = f": {boundary.problem}" if boundary.problem else ""
         word = "BROKEN" if boundary.problem else "holds"
         typer.echo(f"  {word:<6} {boundary.kind:<9} {boundary.place}  {boundary.contract}{told}")
+    typer.echo(f"strength of the tests: {in_words(tried) if tried else 'not measured'}")
+    for mutant in unnoticed(tried) if tried else ():
+        rows = (row for row in mutant.patch.splitlines()[2:] if row.startswith(("-", "+")))
+        typer.echo(f"  {mutant.ended}  {mutant.file}:{mutant.line}  {'  '.join(rows)}")
     for turn, name, outcome, reason in _turns(events):
         typer.echo(f"turn {turn}  {name:<12} {outcome:<16} {reason}")
 

@@ -20,6 +20,7 @@ from surefoot.events import (
     ModelAsked,
     ModelGrounded,
     ModelWaited,
+    MutantsTried,
     PartVerified,
     PhaseChanged,
     PlanClarified,
@@ -39,6 +40,7 @@ from surefoot.events import (
     UnitBlocked,
 )
 from surefoot.kernel.ports import Answer
+from surefoot.kernel.strength import in_words
 
 _REDRAW_S = 0.1
 
@@ -134,6 +136,10 @@ class LiveView:
         self._unit = f"{event.unit_id} turn {event.number}"
         self._tried = 0
         self._say(f"turn {event.number} on {event.unit_id}")
+
+    @_show.register
+    def _(self, event: MutantsTried) -> None:
+        self._say(f"strength of the tests: {in_words(event)}"[:220])
 
     @_show.register
     def _(self, event: TestsRan) -> None:

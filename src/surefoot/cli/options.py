@@ -29,6 +29,10 @@ SeedOption = Annotated[int | None, typer.Option(help="Same seed, same choices.")
 UnsandboxedOption = Annotated[
     bool, typer.Option("--unsandboxed", help="Run commands without a sandbox if none works.")
 ]
+StrictOption = Annotated[
+    bool,
+    typer.Option("--strict", help="Complete only when tests notice every mutant of changed lines."),
+]
 AcceptOption = Annotated[
     bool, typer.Option("--accept", help="Accept the result if the run is complete.")
 ]

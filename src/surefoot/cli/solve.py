@@ -25,6 +25,7 @@ from surefoot.cli.options import (
     SeedOption,
     SolverModelOption,
     StrategyOption,
+    StrictOption,
     TimeOption,
     TokensOption,
     UnsandboxedOption,
@@ -69,6 +70,7 @@ def solve(
     budget_tokens: TokensOption = None,
     seed: SeedOption = None,
     unsandboxed: UnsandboxedOption = False,
+    strict: StrictOption = False,
     accept: AcceptOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -93,6 +95,7 @@ def solve(
         cost_usd=budget_usd,
         tokens=budget_tokens,
         unsandboxed=unsandboxed,
+        strict=strict,
     )
     around, view = watched(quiet=quiet or json, asks=not json)
     result = start(project, request, around)

@@ -6,7 +6,10 @@ proves nothing, so it never passes. No model and no prose is consulted.
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import Final
 
+from surefoot.events import MutantsTried
+from surefoot.kernel.strength import in_words, is_strong
 from surefoot.values import (
     Audit,
     Diff,
@@ -18,6 +21,7 @@ from surefoot.values import (
     TestReport,
 )
 
+STRENGTH: Final = "test-strength"
 _GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
 
 
@@ -143,9 +147,14 @@ def new_tests(
     on_base: TestReport,
     on_result: TestReport,
     events: tuple[EventId, ...],
+    *,
+    noticing: Collection[str] = (),
 ) -> Evidence:
-    """Each new test fails on the base tree and passes on the result; one that does not proves nothing."""
-    theatrical = idle(new_ids, on_base)
+    """Each new test fails on the base tree and passes on the result; one that does not proves nothing.
+
+    Those in `noticing` need not: they fail on a mutant of the result that no other test notices.
+    """
+    theatrical = [t for t in idle(new_ids, on_base) if t not in noticing]
     failed, passed_now = set(new_ids) - set(theatrical), set(on_result.passing)
     not_passing = [t for t in new_ids if t not in passed_now]
     usable = (
@@ -171,6 +180,23 @@ def new_tests(
         passed=bool(new_ids) and usable and not theatrical and not not_passing,
         events=events,
     )
+
+
+def test_strength(tried: MutantsTried | None) -> Evidence:
+    """Every mutant of the changed lines that was chosen was tried, and a test noticed it."""
+    return Evidence(
+        kind=STRENGTH,
+        command="surefoot replay",
+        before=f"{tried.possible} mutants of the changed lines are possible" if tried else "",
+        after=in_words(tried) if tried else "not measured",
+        passed=tried is not None and is_strong(tried),
+    )
+
+
+def only_strength(proofs: Iterable[Evidence]) -> bool:
+    """Whether nothing stands against a tree but the strength of its tests."""
+    against = [p for p in proofs if not p.passed]
+    return bool(against) and all(p.kind == STRENGTH for p in against)
 
 
 def protected_files(diff: Diff, guarded: Collection[str], announced: Collection[str]) -> Evidence:

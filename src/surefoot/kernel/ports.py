@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from surefoot.artifacts import Interface, LifecycleState, VersionId
 from surefoot.events import Event, Recorded
-from surefoot.judgements import Boundary
+from surefoot.judgements import Boundary, Mutant
 from surefoot.kernel.selection import Choice
 from surefoot.values import (
     Audit,
@@ -353,6 +353,39 @@ class Critic(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutantDraft:
+    """A mutant before anybody has tried it."""
+
+    file: str
+    line: int
+    operator: str
+    text: str
+    """The whole mutated file."""
+    patch: str
+
+
+class Mutator(Protocol):
+    """Makes small wrong changes of changed lines, which tests ought to notice."""
+
+    @property
+    def maker(self) -> str:
+        """Version of the operators and of what they rest on; the same makes the same mutants."""
+        ...
+
+    def reads(self, path: str) -> bool | None:
+        """Whether mutants can be made of a file; None when it holds no code."""
+        ...
+
+    def idle(self, path: str, text: str) -> str:
+        """A file that `reads` knows with a change that does nothing."""
+        ...
+
+    def drafts(self, path: str, before: str | None, after: str) -> tuple[MutantDraft, ...]:
+        """Every mutant of the lines of a file that changed; of each line the most telling first."""
+        ...
+
+
 class Auditor(Protocol):
     """One source of findings, run as a process of its own."""
 
@@ -411,6 +444,8 @@ class TurnInput:
     """Candidates of earlier turns by id, with what the tests said of them."""
     refuted: tuple[str, ...] = ()
     """Claims of the last turn that the evidence contradicted, and gate failures, in words."""
+    weak: tuple[Mutant, ...] = ()
+    """Mutants of the changed lines that no test notices, when the work is shown but for that."""
     left_s: Callable[[], float] = lambda: float("inf")
     """Seconds that the run still has now."""
     locked: Callable[[], str | None] = lambda: None

@@ -13,9 +13,11 @@ from surefoot.events import (
     AuditorFinished,
     FactLearned,
     ImpactChecked,
+    MutantsTried,
     TestPurpose,
     TestsWatched,
 )
+from surefoot.judgements import Mutant
 from surefoot.kernel import evidence
 from surefoot.kernel.guess import EARLY_FROM_S, Guesser, Reach, is_worth, is_worth_watching
 from surefoot.kernel.impact import Impact, missed
@@ -24,6 +26,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.ports import Suite, Trees
 from surefoot.kernel.steady import steadied, unsteady
+from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
     Audit,
     Diff,
@@ -31,6 +34,7 @@ from surefoot.values import (
     Evidence,
     Finding,
     ReportState,
+    TestOutcome,
     TestReport,
     TreeId,
     Unit,
@@ -56,6 +60,11 @@ class Prover:
     audit: Callable[[Path], Audit]
     risk_flags: frozenset[str] = frozenset()
     """With `allow_test_changes` or `allow_ci_changes` the run's copy of such files counts, not the base's."""
+
+    meter: Meter | None = None
+    """Measures how strong the tests are; None: nobody asks."""
+    strict: bool = False
+    """A tree is proved only when the tests notice every mutant of its changed lines that is tried."""
 
     settled: dict[TreeId, frozenset[str]] = field(default_factory=dict)
     """Flaky tests of trees that were looked at before in this process."""
@@ -152,7 +161,29 @@ class Prover:
         if asked and not unit.findings and not failed(found):
             # Last, because it is the dearest; what it finds out is used again at the end of the run.
             found += (self.changed_files(tree, base),)
-        return found
+        return found if unit.strategy == "fixer" else self.with_strength(found, tree, base)
+
+    def with_strength(
+        self, found: tuple[Evidence, ...], tree: TreeId, base: TreeId
+    ) -> tuple[Evidence, ...]:
+        """The proofs with the last one, where it is asked for: it is measured only when all others hold."""
+        if not self.strict or failed(found):
+            return found
+        return (*found, evidence.test_strength(self.strength(tree, base)))
+
+    def weak(self, tree: TreeId) -> tuple[Mutant, ...]:
+        """The mutants that no test notices, where that alone is open for `tree`."""
+        tried = self.journal.state.mutants.get(tree) if self.strict else None
+        return () if tried is None else unnoticed(tried)
+
+    def is_firmer(self, start: TreeId, tree: TreeId) -> bool:
+        """Whether only the strength of the tests is open for `tree`, and less of it than for `start`."""
+        now, was = self.journal.state.mutants.get(tree), self.journal.state.mutants.get(start)
+        if not self.strict or now is None or tree == start:
+            return False
+        if was is None or is_strong(was):  # the work of this unit was not shown before
+            return True
+        return len(unnoticed(now)) < len(unnoticed(was))
 
     def around(
         self, start: TreeId, after: TreeId, base: TreeId
@@ -197,8 +228,20 @@ class Prover:
         if fresh or any(not u.failing and not u.findings for u in units):
             report, falsified = self._falsify(tree, base, diff)
             on_base = steadied(report, loose)
-            proofs.append(evidence.new_tests(fresh, on_base, after, (falsified, event)))
+            noticing = self._noticing(tree, base, evidence.idle(fresh, on_base), proofs)
+            proofs.append(
+                evidence.new_tests(fresh, on_base, after, (falsified, event), noticing=noticing)
+            )
         return tuple(proofs)
+
+    def _noticing(
+        self, tree: TreeId, base: TreeId, idle: Sequence[str], proofs: Sequence[Evidence]
+    ) -> frozenset[str]:
+        """Which new tests that pass on the base too notice a mutant that no other test does."""
+        if not self.strict or not idle or failed(proofs):
+            return frozenset()
+        tried = self.strength(tree, base, idle)
+        return of_new(idle, tried) if tried else frozenset()
 
     # --- guesses, which save time and never let anything pass ---------------------------------------
 
@@ -267,6 +310,47 @@ class Prover:
         """What lint, types and security say of the files that changed."""
         paths = self.workspace.diff(base, tree).paths
         return evidence.changed_files(paths, self.findings(base), self.findings(tree))
+
+    def strength(
+        self, tree: TreeId, base: TreeId, apart: Sequence[str] = ()
+    ) -> MutantsTried | None:
+        """What the tests make of mutants of the lines that changed; a recorded answer is used again.
+
+        Args:
+            tree: What is judged.
+            base: What it changed.
+            apart: New tests that pass on the base too; each has to notice something by itself.
+        """
+        recorded = self.journal.state.mutants.get(tree)
+        if recorded is not None or self.meter is None:
+            return recorded
+        measured = self.meter.measure(self.strength_case(tree, base, apart), self.workspace)
+        self.journal.record(measured)
+        return measured
+
+    def strength_case(self, tree: TreeId, base: TreeId, apart: Sequence[str] = ()) -> Case:
+        """What such a measurement rests on: the change, and the passing tests of the run that decided on it."""
+        diff, judged = self.workspace.diff(base, tree), self.judged(tree, base)
+        ran = self.journal.tests(judged, "base-tests") or self.journal.tests(judged, "turn")
+        results = ran[0].results if ran else ()
+        usual_s = {r.test_id: r.wall_s for r in results if r.outcome is TestOutcome.PASSED}
+        chancy = self.settled.get(judged, frozenset())
+        impact = self.guesser.impact(base, judged, sorted(usual_s), {})
+        targets = {t for u in self.journal.state.units.values() for t in u.unit.failing}
+        reached = [t for t in usual_s if impact.holds(t) and t not in {*chancy, *apart}]
+        return Case(
+            tree=tree,
+            judged=judged,
+            texts={p: t for p, t in self.contents(diff).items() if not self._is_aside(p)},
+            tests=tuple(sorted(reached, key=lambda t: (t not in targets, usual_s[t], t))),
+            apart=tuple(t for t in apart if t in usual_s),
+            usual_s=usual_s,
+            seed=self.journal.state.opened.seed if self.journal.state.opened else 0,
+        )
+
+    def _is_aside(self, path: str) -> bool:
+        """Whether a path is none of the product's."""
+        return self.suite.is_test_path(path) or self.suite.is_control_path(path)
 
     def judged(self, tree: TreeId, base: TreeId) -> TreeId:
         """`tree` with everything that the base decides on as the base has it."""

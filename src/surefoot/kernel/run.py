@@ -31,7 +31,7 @@ from surefoot.events import (
 )
 from surefoot.kernel import audit_round, contradictions, critique
 from surefoot.kernel.budget import exhausted, share_used
-from surefoot.kernel.evidence import added_findings
+from surefoot.kernel.evidence import STRENGTH, added_findings
 from surefoot.kernel.failures import FAULTS, REPROCESSING, is_final
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import (
@@ -45,6 +45,7 @@ from surefoot.kernel.ports import (
 )
 from surefoot.kernel.proof import failed
 from surefoot.kernel.state import RunState, UnitState
+from surefoot.kernel.strength import in_words, is_strong, unnoticed
 from surefoot.kernel.summary import summarise, unusable
 from surefoot.kernel.turn import Turn, TurnPorts, publish
 from surefoot.kernel.vetoes import heard
@@ -67,6 +68,8 @@ from surefoot.values import (
 
 _MOST_ESCALATIONS = 2
 """Refusals of one unit on ever higher tiers before the run stops for good (SPEC A5)."""
+_MOST_STRENGTHENING = 3
+"""Turns that a unit gets to have its tests notice what they do not, once its work is shown."""
 _PRESSURE = (0.5, 0.9)
 _LONGEST_GROUNDING_S: Final = 3600.0
 """How long a model that fails again and again is left alone, where its provider names no time."""
@@ -281,6 +284,7 @@ class Run:
         if clash is not None:
             return self._contradiction(clash)
         if verdict.done:
+            self._t.prover.strength(self.tree, self.base)
             return Trigger.CHECKS_PASSED, "; ".join(f"{p.kind}: {p.after}" for p in proofs)
         return self._sent_back(Trigger.CHECKS_FAILED, against or verdict.blocker or "checks failed")
 
@@ -336,10 +340,9 @@ class Run:
     def _after(self, closed: TurnClosed) -> Step:
         """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
         unit = self.state.units[closed.unit_id]
-        if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
-            return self._ask_person(closed.reason)
-        if self.state.short and unit.ended == "open":
-            return Trigger.BUDGET_SPENT, f"a call was not made: {self.state.short}"
+        first = self._before_table(unit, closed)
+        if first is not None:
+            return first
         idle = unit.idle > REPROCESSING[FailureClass.EXECUTION].extra_attempts
         if idle or closed.classification is Classification.EXECUTOR_REFUSED:
             return self._escalate(unit, closed)
@@ -350,6 +353,25 @@ class Run:
         if closed.fault is not None:
             return self._ground(closed, closed.fault)
         return self._by_table(unit, closed)
+
+    def _before_table(self, unit: UnitState, closed: TurnClosed) -> Step | None:
+        """What goes before every failure: a person's word, the end of the budget, work that only lacks strong tests."""
+        if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
+            return self._ask_person(closed.reason)
+        if self.state.short and unit.ended == "open":
+            return Trigger.BUDGET_SPENT, f"a call was not made: {self.state.short}"
+        return self._still_weak(unit, closed)
+
+    def _still_weak(self, unit: UnitState, closed: TurnClosed) -> Step | None:
+        """Where only the strength of the tests is open: another turn for it, or the blocker that names the mutants."""
+        tried = self.state.mutants.get(self.tree) if self._t.prover.strict else None
+        if tried is None or is_strong(tried) or unit.ended == "done" or closed.fault is not None:
+            return None
+        told = f"{STRENGTH}: {in_words(tried)}"
+        turns = sum(tree in self.state.mutants for tree in unit.trees)
+        if unnoticed(tried) and unit.ended == "open" and turns <= _MOST_STRENGTHENING:
+            return Trigger.TURN_ENDED, told
+        return Trigger.BLOCKER, f"{told}; `surefoot show` has them; all else is shown"
 
     def _by_table(self, unit: UnitState, closed: TurnClosed) -> Step:
         if unit.ended == "blocked":
@@ -437,7 +459,9 @@ class Run:
         grounded = self.state.grounded
         times = [t for m in routed.grounded if (t := grounded.get(m)) is not None]
         if not times:
-            return Trigger.BLOCKER, routed.reason
+            tried = self.state.mutants.get(self.tree) if self._t.prover.strict else None
+            left = f"; {STRENGTH}: {in_words(tried)}" if tried and not is_strong(tried) else ""
+            return Trigger.BLOCKER, f"{routed.reason}{left}"
         self._free_at = min(times)
         when = f"{self._free_at:%Y-%m-%d %H:%M:%S} UTC"
         return Trigger.PAUSE, f"{routed.reason}; asked again from {when} on"

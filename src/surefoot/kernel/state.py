@@ -25,6 +25,7 @@ from surefoot.events import (
     ModelGrounded,
     ModelOpened,
     ModelReplied,
+    MutantsTried,
     NoFlyAdded,
     PhaseChanged,
     PlanMade,
@@ -150,6 +151,8 @@ class RunState:
     test_events: Mapping[TestRunKey, EventId] = field(default_factory=dict)
     reach: Mapping[TreeId, Digest] = field(default_factory=dict)
     """Blob of what the watched tests of a base run something of."""
+    mutants: Mapping[TreeId, MutantsTried] = field(default_factory=dict)
+    """What mutants of its changed lines showed, by tree."""
     audits: Mapping[TreeId, RecordedAudit] = field(default_factory=dict)
     opened_models: Mapping[str, ModelOpened] = field(default_factory=dict)
     """What the run goes by of each model."""
@@ -509,6 +512,12 @@ def _(event: TestsRan, state: RunState, recorded: Recorded) -> RunState:
 def _(event: TestsWatched, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     return replace(state, reach={**state.reach, event.tree: event.reach})
+
+
+@_apply.register
+def _(event: MutantsTried, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, mutants={**state.mutants, event.tree: event})
 
 
 @_apply.register

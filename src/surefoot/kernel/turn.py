@@ -186,9 +186,10 @@ class Turn:
             baseline=baseline,
             last=self._unit.checkpoints[-1] if self._unit.checkpoints else None,
             tried=self._unit.tried,
-            refuted=self._unit.refuted,
+            refuted=(*self._unit.refuted, *self._weaknesses()),
             left_s=lambda: self._resolution.ceilings.time_s - self._p.journal.spend().time_s,
             locked=self._p.policy.locked,
+            weak=self._p.prover.weak(self._start),
         )
         try:
             output = executor.run_turn(task, self._p.workspace, self._asker, self._p.journal)
@@ -201,6 +202,13 @@ class Turn:
         self._input = replace(self._input, output=output)
         journal = self._p.journal
         journal.record(ExecutorEnded(output=journal.put(encode(output)), error=self._input.error))
+
+    def _weaknesses(self) -> tuple[str, ...]:
+        """What is still open when all but the strength of the tests is shown, for an executor that works by words."""
+        return tuple(
+            f"every test passes on this wrong change; add a new test file with a test that fails on it:\n{m.patch}"
+            for m in self._p.prover.weak(self._start)
+        )
 
     def _observe(self) -> Checkpoint:
         """Prove what the worktree holds, let the solver judge, and write the checkpoint."""
@@ -238,6 +246,7 @@ class Turn:
             bool(diff.files)
             and self._p.prover.fewer_findings(self._start, tree, self._unit.unit.findings)
         )
+        gain = gain or self._p.prover.is_firmer(self._start, tree)
         self._input = replace(self._input, gain=gain)
         checkpoint = self._p.solver.judge(seen, self._p.solver_asker, journal)
         journal.record(CheckpointWritten(checkpoint=checkpoint))

@@ -20,7 +20,9 @@ def whole_proofs(state: RunState, prover: Prover) -> tuple[Evidence, ...]:
     proofs = prover.judge(tree, base, done, "base-tests")
     targets = [f for unit in done for f in unit.findings]
     targets += mended(state, prover.findings, tree)
-    return (*proofs, prover.findings_gone(tree, base, targets)) if targets else proofs
+    if targets:
+        proofs = (*proofs, prover.findings_gone(tree, base, targets))
+    return prover.with_strength(proofs, tree, base)
 
 
 def review_input(

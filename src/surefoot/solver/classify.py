@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from surefoot.kernel.evidence import only_strength
 from surefoot.kernel.ports import Observation
 from surefoot.values import Checkpoint, CheckpointOutcome, Classification, ModelFault
 
@@ -141,6 +142,8 @@ def _completion(seen: Observation) -> Verdict | None:
             outcome=CheckpointOutcome.COMPLETE,
             summary="; ".join(f"{p.kind}: {p.after}" for p in seen.evidence),
         )
+    if only_strength(seen.evidence):
+        return None  # what was asked for is done; that the tests are weak is no false claim
     if seen.output.claim != "done":
         return None
     refuted = f"{against[0].kind}: {against[0].after}" if against else "nothing was changed"

@@ -145,6 +145,8 @@ class Proofs:
     run_id: RunId
     get: Reader
     trees: Trees
+    strict: bool = False
+    """As in `Prover`."""
     _tested: set[TreeId] = field(default_factory=set)
     _flaky: dict[TreeId, set[str]] = field(default_factory=dict)
     _loose: set[str] = field(default_factory=set)
@@ -177,6 +179,7 @@ class Proofs:
             suite=_RecordedSuite(),
             audit=_no_audit,
             risk_flags=frozenset(flags),
+            strict=self.strict,
             settled={t: frozenset(self._flaky.get(t, ())) for t in self._tested},
             unsteady={} if base is None else {base: frozenset(self._loose)},
         )

@@ -19,6 +19,7 @@ from surefoot.events import (
     RunRejected,
     TestsRan,
 )
+from surefoot.execute.mutants import PythonMutator
 from surefoot.gitops.history import RecordedTrees
 from surefoot.gitops.reading import ledger_head, tree_exists
 from surefoot.kernel.state import RunState, apply
@@ -34,6 +35,7 @@ from surefoot.verify.documents import check_documents
 from surefoot.verify.record import Check, Proofs, Reader
 from surefoot.verify.rerun import Again, run_again
 from surefoot.verify.spending import SpendCheck
+from surefoot.verify.strength import StrengthCheck
 from surefoot.verify.turns import TurnCheck
 
 
@@ -232,17 +234,25 @@ class _Verifier:
     def _walked(self, stands: Stands) -> str | None:
         """Every event against every check, in order."""
         trees = RecordedTrees(self._project.repository, self._scratch, len(stands.base))
-        proofs = Proofs(run_id=self._run_id, get=self._get, trees=trees)
         frozen = self._frozen()
+        proofs = Proofs(run_id=self._run_id, get=self._get, trees=trees, strict=frozen.strict)
+        present = self._present(stands)
         turns = TurnCheck(
             get=self._get,
             proofs=proofs,
             trees=trees,
-            is_there=self._present(stands),
+            is_there=present,
             unsandboxed=frozen.request.unsandboxed,
+        )
+        strength = StrengthCheck(
+            proofs=proofs,
+            mutator=PythonMutator(),
+            most=frozen.settings.test.mutants,
+            is_there=present,
         )
         checks = [*self._plain_checks(), turns]
         if not stands.rejected:
+            checks.append(strength)
             checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers()))
         try:
             fault = self._walk(checks)
@@ -252,7 +262,11 @@ class _Verifier:
             self._notes.append(
                 "the run was rejected, so its commits are gone and nothing that rests on them was derived again"
             )
-        elif turns.underived:
+        elif strength.foreign:
+            self._notes.append(
+                f"the mutants were made by {', '.join(sorted(strength.foreign))}, so they were not made again"
+            )
+        if turns.underived and not stands.rejected:
             self._notes.append(
                 f"{turns.underived} turns that were put back: git no longer has what they had done, "
                 "so the gates that look at it were not evaluated again"

@@ -187,6 +187,7 @@ class TurnCheck:
             bool(turn.diff.files)
             and prover.fewer_findings(turn.started.tree, turn.diff.after, turn.unit.unit.findings)
         )
+        turn.gain = turn.gain or prover.is_firmer(turn.started.tree, turn.diff.after)
         derived = by_rule(seen)
         if derived is None or MARK.search(turn.output.transcript):
             return _claims(said)

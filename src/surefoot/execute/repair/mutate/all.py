@@ -18,13 +18,13 @@ def mutations(source: Source, unit: CodeUnit | None) -> tuple[Mutation, ...]:
     site = site_of(source, unit)
     if site is None:
         return ()
-    first = bytecode(_text(source, unit, source.text))
+    first = bytecode(unit_text(source, unit, source.text))
     # A unit that only compiles within its surroundings (one with `nonlocal`) is compared by its syntax tree.
     key = shape if first is None else bytecode
-    seen: set[str | None] = {None, "", first or shape(_text(source, unit, source.text))}
+    seen: set[str | None] = {None, "", first or shape(unit_text(source, unit, source.text))}
     kept = []
     for mutation in sorted(_all(site), key=lambda m: -m.weight):
-        done = key(_text(source, unit, apply(source.text, mutation.edits)))
+        done = key(unit_text(source, unit, apply(source.text, mutation.edits)))
         if done not in seen:
             seen.add(done)
             kept.append(mutation)
@@ -37,8 +37,8 @@ def _all(site: Site) -> Iterator[Mutation]:
     yield from statement_mutations(site)
 
 
-def _text(source: Source, unit: CodeUnit | None, text: str) -> str:
-    """The unit within a changed file."""
+def unit_text(source: Source, unit: CodeUnit | None, text: str) -> str:
+    """A unit within its file after a change inside of it, indentation removed; the whole file for its own statements."""
     if unit is None:
         return text
     start = source.starts[unit.first_line - 1]
