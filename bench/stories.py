@@ -1,9 +1,11 @@
 """Honest runs by the dozen: the real kernel, ledger, git and gates, with an executor that knows what it will do.
 
-Nothing is asked of a model or run in a sandbox, so a run takes a second or two; what it leaves behind is what any run
-leaves behind. A seed says which stories are told, and in which variation.
+Most ask nothing of a model and run nothing in a sandbox, so that they take a second or two; what they leave behind is what
+any run leaves behind. A few are told by the whole program: pytest in the sandbox, the agent's tools, a model by rules.
+A seed says which stories are told, and in which variation.
 """
 
+import json
 import random
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from surefoot import __version__
-from surefoot.app import finish
+from surefoot.app import finish, start
 from surefoot.assembly import (
     Frozen,
     Request,
@@ -97,6 +99,7 @@ BOTH = Issue(
     source="test", tests=("tests/test_calc.py::test_double", "tests/test_calc.py::test_triple")
 )
 TOLD = Issue(source="text", text="`double` and `triple` are wrong")
+CALLS_WRONG = "from calc import triple\n\n\ndef shown():\n    return triple()\n"
 DONE = TurnOutput(transcript="I fixed it.", claim="done", effective_actions=1)
 REFUSES = TurnOutput(transcript="I'm sorry, but I can't help with that.", claim="none")
 WAITS = TurnOutput(transcript="I wait for the build to end.", claim="wait")
@@ -133,6 +136,8 @@ class Story:
     push: Literal["never", "milestone", "always"] = "never"
     """To a remote that there is, or is not."""
     network: bool = True
+    rules: tuple[Mapping[str, object], ...] | None = None
+    """Told by the whole program, with a model that answers by these rules."""
 
 
 class Doing:
@@ -222,6 +227,54 @@ def _called(root: Path, path: Path) -> list[TestResult]:
     return results
 
 
+def whole_stories(rng: random.Random) -> Sequence[Story]:
+    """Those that the whole program tells."""
+    named = Issue(source="test", tests=("tests/test_calc.py::test_double",))
+    seed = rng.randrange(10**6)
+    agent = Request(issue=BOTH, strategy="agent", seed=seed)
+    search = Request(issue=named, strategy="repair", seed=seed)
+    bare = Request(issue=Issue(source="audit"), strategy="repair", seed=seed)
+    right = _answers(
+        _call("file_edit", path="calc.py", search="x * 3", replace="x * 4"),
+        _call("file_edit", path="calc.py", search="x * 2", replace="x * 3"),
+        _call("file_edit", path="calc.py", search="x * 4", replace="x * 2"),
+        _call("done"),
+    )
+    found: tuple[Mapping[str, object], ...] = (
+        {"pattern": "Function `double`", "reply": "def double(x):\n    return x * 2\n"},
+        {"pattern": "Function `triple`", "reply": "def triple(x):\n    return x * 3\n"},
+    )
+    return (
+        Story(name="agent", works=(), request=agent, rules=right),
+        Story(name="agent accepted", works=(), request=agent, rules=right, then=("accept",)),
+        Story(
+            name="agent does nothing",
+            works=(),
+            request=replace(agent, max_iterations=2),
+            rules=_answers(_call("done")),
+        ),
+        Story(name="search", works=(), request=search, rules=found),
+        Story(name="audit", works=(), request=bare, rules=found),
+    )
+
+
+def _call(tool: str, **params: str) -> str:
+    """An answer of the agent's model."""
+    said = {"thought": f"{tool} is next", "learned": [], "expected_outcome": "what the step needs"}
+    return json.dumps({**said, "tool": tool, "params": params})
+
+
+def _answers(*calls: str) -> tuple[Mapping[str, object], ...]:
+    """Rules by which the n-th call follows when the prompt shows n - 1."""
+    shows = r"(?s)## Calls so far, oldest first\n.*^{}\. [a-z_.]+ \{{"
+    later = tuple(
+        {"purpose": "tool_call", "pattern": shows.format(number), "reply": answer}
+        for number, answer in reversed(list(enumerate(calls)))
+        if number
+    )
+    return (*later, {"purpose": "tool_call", "reply": calls[0]})
+
+
 def make_project(folder: Path) -> Project:
     """A repository with two bugs."""
     root = folder / "repo"
@@ -270,6 +323,7 @@ def stories(rng: random.Random) -> Sequence[Story]:
             request=Request(issue=TOLD),
         ),
         Story(name="no test shows it", works=(fix,), request=Request(issue=TOLD)),
+        Story(name="breaks a boundary", works=(Work(files={**fix.files, "show.py": CALLS_WRONG}),)),
         Story(
             name="touches a test",
             works=(Work(files={"tests/test_calc.py": BASE_TESTS.replace("== 4", "== 6")}),),
@@ -316,6 +370,9 @@ class _Scene:
 
 def tell(project: Project, story: Story, run_id: RunId, around: Surroundings) -> None:
     """Let it happen, and leave behind what it leaves behind."""
+    if story.rules is not None:
+        _tell_whole(project, story, run_id, around)
+        return
     scene = _Scene(
         project=project,
         story=story,
@@ -328,15 +385,26 @@ def tell(project: Project, story: Story, run_id: RunId, around: Surroundings) ->
         _begin(scene, Journal(ledger, around.clock))
     for step in story.then:
         if step == "accept":
-            accept(project, run_id, around)
-            subprocess.run(
-                ["git", "reset", "--quiet", "--hard", "HEAD~1"], cwd=project.root, check=True
-            )
+            _accept(project, run_id, around)
         elif step == "reject":
             reject(project, run_id, around, "not wanted")
         else:
             with suppress(KilledHere), open_ledger(project, run_id, around) as ledger:
                 _again(scene, Journal(ledger, around.clock))
+
+
+def _tell_whole(project: Project, story: Story, run_id: RunId, around: Surroundings) -> None:
+    file = project.root.parent / "rules.json"
+    file.write_text(json.dumps({"schema": 1, "rules": story.rules}))
+    request = replace(story.request, model=f"scripted:{file}")
+    start(project, request, around, run_id=run_id)
+    if "accept" in story.then:
+        _accept(project, run_id, around)
+
+
+def _accept(project: Project, run_id: RunId, around: Surroundings) -> None:
+    accept(project, run_id, around)
+    subprocess.run(["git", "reset", "--quiet", "--hard", "HEAD~1"], cwd=project.root, check=True)
 
 
 def _begin(scene: _Scene, journal: Journal) -> None:
