@@ -241,6 +241,7 @@ class Range:
             solver_asker=MeteredModel(nobody, journal, self._ceilings, clock),
             gates=dict(default_gates()),
             policy=self._policy,
+            person=Nobody(),
             clock=clock,
             sandbox=SandboxLevel.BUBBLEWRAP,
             unsandboxed_allowed=False,
@@ -250,7 +251,6 @@ class Range:
             planner=RulePlanner(lambda _finding: False),
             critic=SyntaxCritic(lambda path: path.startswith("test")),
             reviewers=(RuleReviewer(()),),
-            person=Nobody(),
             router=PolicyRouter(
                 RoutingPolicy(cards=cards, rules=Rules(pinned=cards[0].name)), askers.__getitem__
             ),

@@ -30,6 +30,7 @@ from surefoot.events import RunOpened, RunResumed, SandboxEnforced
 from surefoot.gates import default_gates
 from surefoot.gitops import GitWorkspace, open_workspace, push_branch, reopen_workspace
 from surefoot.handover import accept, reject
+from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import Asker, Notebook, TrialWorker, TurnInput, TurnOutput, Workspace
@@ -39,6 +40,8 @@ from surefoot.kernel.turn import TurnPorts
 from surefoot.models.catalogue import Card
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
+from surefoot.operations import Response, pending_gate, respond_to_gate
+from surefoot.people import ByFunction
 from surefoot.policy import RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Places, Project, open_project
@@ -129,7 +132,11 @@ class Story:
     works: tuple[Work, ...]
     request: Request = field(default_factory=lambda: Request(issue=BOTH))
     then: tuple[str, ...] = ()
-    """What follows: `resume`, `accept`, `reject`."""
+    """What follows: `resume`, `answer` (a yes to what is asked), `accept`, `reject`."""
+    flags: tuple[str, ...] = ()
+    """Risk flags that are on."""
+    approves: bool = False
+    """A person is there, who says yes to everything."""
     finding: bool = False
     """An auditor holds the bug against the code."""
     action: TurnAction = "commit"
@@ -233,7 +240,6 @@ def whole_stories(rng: random.Random) -> Sequence[Story]:
     seed = rng.randrange(10**6)
     agent = Request(issue=BOTH, strategy="agent", seed=seed)
     search = Request(issue=named, strategy="repair", seed=seed)
-    bare = Request(issue=Issue(source="audit"), strategy="repair", seed=seed)
     right = _answers(
         _call("file_edit", path="calc.py", search="x * 3", replace="x * 4"),
         _call("file_edit", path="calc.py", search="x * 2", replace="x * 3"),
@@ -242,7 +248,6 @@ def whole_stories(rng: random.Random) -> Sequence[Story]:
     )
     found: tuple[Mapping[str, object], ...] = (
         {"pattern": "Function `double`", "reply": "def double(x):\n    return x * 2\n"},
-        {"pattern": "Function `triple`", "reply": "def triple(x):\n    return x * 3\n"},
     )
     return (
         Story(name="agent", works=(), request=agent, rules=right),
@@ -254,7 +259,6 @@ def whole_stories(rng: random.Random) -> Sequence[Story]:
             rules=_answers(_call("done")),
         ),
         Story(name="search", works=(), request=search, rules=found),
-        Story(name="audit", works=(), request=bare, rules=found),
     )
 
 
@@ -306,6 +310,13 @@ def stories(rng: random.Random) -> Sequence[Story]:
     stops = Work(files={"calc.py": HALF}, raises=KeyboardInterrupt())
     dies = Work(files={"calc.py": HALF}, raises=KilledHere(), asks=calls)
     new_test = {**fix.files, "tests/test_new.py": NEW_TESTS}
+    flags = ("allow_test_changes",)
+    tests = Work(
+        files={
+            **fix.files,
+            "tests/test_calc.py": BASE_TESTS.replace("half(4) == 2", "half(6) == 3"),
+        }
+    )
     said = replace(DONE, transcript=f"Fixed, I say: {rng.randrange(10**6)}")
     return (
         Story(name="complete", works=(fix,)),
@@ -327,6 +338,14 @@ def stories(rng: random.Random) -> Sequence[Story]:
         Story(
             name="touches a test",
             works=(Work(files={"tests/test_calc.py": BASE_TESTS.replace("== 4", "== 6")}),),
+        ),
+        Story(name="tests change", works=(tests,), flags=flags, approves=True),
+        Story(name="tests change unseen", works=(tests,), flags=flags),
+        Story(
+            name="tests change by a later word",
+            works=(tests,),
+            flags=flags,
+            then=("answer", "resume"),
         ),
         Story(
             name="hides what it did",
@@ -386,6 +405,11 @@ def tell(project: Project, story: Story, run_id: RunId, around: Surroundings) ->
     for step in story.then:
         if step == "accept":
             _accept(project, run_id, around)
+        elif step == "answer":
+            pending = pending_gate(project, run_id)
+            assert pending is not None
+            yes = Response(who="ursula", approve=True, diff=str(pending.diff))
+            respond_to_gate(project, run_id, yes, around)
         elif step == "reject":
             reject(project, run_id, around, "not wanted")
         else:
@@ -413,7 +437,10 @@ def _begin(scene: _Scene, journal: Journal) -> None:
         update={"turn_action": story.action, "turn_push": story.push}
     )
     risk = project.settings.risk.model_copy(
-        update={"allow_network": story.network and story.push != "never"}
+        update={
+            "allow_network": story.network and story.push != "never",
+            **dict.fromkeys(story.flags, True),
+        }
     )
     settings = project.settings.model_copy(update={"git": git, "risk": risk})
     frozen = Frozen(settings=settings, request=story.request)
@@ -461,6 +488,7 @@ def _again(scene: _Scene, journal: Journal) -> None:
 def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorkspace) -> None:
     project, story, around = scene.project, scene.story, scene.around
     executor = scene.executor
+    person = ByFunction(lambda _: True, "ursula") if story.approves else around.person
     journal.record(SandboxEnforced(level=SandboxLevel.LANDLOCK, detail="not used"))
     flags = frozen.settings.risk.model_dump()
     policy = RulePolicy(
@@ -489,6 +517,7 @@ def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorksp
         solver_asker=asker("judge"),
         gates=default_gates(),
         policy=policy,
+        person=Remembering(person, journal),
         clock=around.clock,
         sandbox=SandboxLevel.LANDLOCK,
         unsandboxed_allowed=False,
@@ -501,7 +530,6 @@ def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorksp
         planner=RulePlanner(lambda _finding: True),
         critic=SyntaxCritic(is_test_path),
         reviewers=rule_reviewers(),
-        person=around.person,
         router=router,
     )
     Run(ports).run()

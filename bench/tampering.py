@@ -12,10 +12,13 @@ from surefoot.app import run_diff
 from surefoot.codec import canonical, digest, encode, plain
 from surefoot.documents import documents_of
 from surefoot.events import (
+    AnswerGiven,
     BoundariesChecked,
     Event,
     GateDecided,
     PhaseChanged,
+    QuestionAnswered,
+    QuestionAsked,
     Recorded,
     RoundDecided,
     RunStopped,
@@ -268,6 +271,31 @@ def _go_rests_on_another(project: Project, run_id: RunId, rng: random.Random) ->
     retold(project, run_id, forged)
 
 
+def _other_approval(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """What was approved is said to have been this diff, and was another one."""
+
+    def forged(recorded: Recorded) -> Event:
+        event = recorded.event
+        if not isinstance(event, QuestionAsked | QuestionAnswered | AnswerGiven) or not event.diff:
+            return event
+        shown: Any = json.loads((project.blobs / event.diff[:2] / event.diff).read_bytes())
+        data = canonical({**shown, "patch": f"# {at}\n"})
+        found = digest(data)
+        (project.blobs / found[:2]).mkdir(exist_ok=True)
+        (project.blobs / found[:2] / found).write_bytes(data)
+        return replace(event, diff=Digest(found))
+
+    at = rng.random()
+    retold(project, run_id, forged)
+
+
+def _unapproved(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """Nobody was asked, or so it is told."""
+    del rng
+    asked = (QuestionAsked, QuestionAnswered, AnswerGiven)
+    retold(project, run_id, lambda r: None if isinstance(r.event, asked) else r.event)
+
+
 def _boundaries_untold(project: Project, run_id: RunId, rng: random.Random) -> None:
     """What a round changed is left out of its record."""
     del rng
@@ -450,6 +478,14 @@ def _decided(*, go: bool) -> Fits:
     return fits
 
 
+def _approved(project: Project, run_id: RunId) -> bool:
+    """A person's yes let it go on."""
+    yes = any(
+        isinstance(r.event, QuestionAnswered) and r.event.approved for r in _events(project, run_id)
+    )
+    return yes and _decided(go=True)(project, run_id)
+
+
 TAMPERINGS: tuple[Tampering, ...] = (
     Tampering(name="a bit", apply=_bit, fits=_always),
     Tampering(name="a field", apply=_field, fits=_always),
@@ -470,6 +506,8 @@ TAMPERINGS: tuple[Tampering, ...] = (
     Tampering(name="a GO rests on nothing", apply=_go_rests_on_another, fits=_decided(go=True)),
     Tampering(name="changed files left out", apply=_boundaries_untold, fits=_decided(go=True)),
     Tampering(name="gates never asked", apply=_undecided, fits=_decided(go=True)),
+    Tampering(name="approved was another diff", apply=_other_approval, fits=_approved),
+    Tampering(name="nobody was asked", apply=_unapproved, fits=_approved),
     Tampering(name="a blob changed", apply=_blob_changed, fits=_always),
     Tampering(name="a blob missing", apply=_blob_gone, fits=_always),
     Tampering(name="two blobs swapped", apply=_blobs_swapped, fits=_always),

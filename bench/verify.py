@@ -22,8 +22,8 @@ from typing import Final, TypeVar
 from bench.stories import Story, make_project, stories, tell, whole_stories
 from bench.tampering import TAMPERINGS, Tampering
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.errors import LedgerError
+from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.values import RunId
 from surefoot.verify import open_bundle, verify_run, write_bundle

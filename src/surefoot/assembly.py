@@ -38,6 +38,7 @@ from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops import GitWorkspace, push_branch
+from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.noted import NotedModel
@@ -456,6 +457,8 @@ def drive(
     """Run until it stops; the stop is in the ledger."""
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
+    person = Remembering(around.person, journal)
+    session = replace(session, around=replace(around, person=person))
     level = parts.processes.level
     journal.record(SandboxEnforced(level=level, detail=parts.fence))
     policy = policy_of(project, frozen)
@@ -482,6 +485,7 @@ def drive(
         solver_asker=judges,
         gates=default_gates(),
         policy=policy,
+        person=person,
         clock=around.clock,
         sandbox=level,
         unsandboxed_allowed=frozen.request.unsandboxed,
@@ -496,10 +500,10 @@ def drive(
         planner=work.planner,
         critic=SyntaxCritic(parts.suite.is_test_path),
         reviewers=_reviewers(frozen, judges, journal),
-        person=around.person,
         router=work.router,
         between=work.between,
         works_over=work.works_over,
+        asks=frozen.request.assignment is None,
     )
     Run(ports).run()
 

@@ -246,7 +246,8 @@ class _Verifier:
         )
         checks = [*self._plain_checks(), turns]
         if not stands.rejected:
-            checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers()))
+            asks = frozen.request.assignment is None
+            checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers(), asks=asks))
             critic = SyntaxCritic(is_test_path)
             checks.append(RoundCheck(proofs=proofs, trees=trees, critic=critic, is_there=present))
         try:
