@@ -36,15 +36,13 @@ def shop(folder: Path) -> None:
     (root / "shop.py").write_text(CODE)
     (root / "tests" / "test_shop.py").write_text(TESTS + DISCOUNT)
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
-    (root / "surefoot.toml").write_text(
-        "[risk]\nallow_test_changes = true\n[repair]\nmax_candidates = 20\n"
-    )
+    (root / "surefoot.toml").write_text("[risk]\nallow_test_changes = true\n")
     who = ("-c", "user.name=T", "-c", "user.email=t@example.org")
     for args in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "shop")):
         subprocess.run(["git", *who, *args], cwd=root, check=True)
     for key, value in (("user.name", "T"), ("user.email", "t@example.org")):
         subprocess.run(["git", "config", key, value], cwd=root, check=True)
-    right = {"schema": 1, "rules": [{"pattern": "Function `total`", "reply": RIGHT}]}
+    right = script([ASKS[0], done()])
     rules = {"one": right, "two": right, "idle": script([done()]), "asks": script(ASKS)}
     for name, text in rules.items():
         (folder / f"{name}.json").write_text(json.dumps(text))
