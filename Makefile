@@ -7,7 +7,7 @@ PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
 
-.PHONY: setup dev solve test test-model bench bench-patients bench-solver soak
+.PHONY: setup dev solve test coverage test-model bench bench-patients bench-solver soak
 
 setup: $(VENV)/.setup
 
@@ -20,6 +20,8 @@ dev: $(VENV)/.dev
 
 $(VENV)/.dev: $(VENV)/.setup pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,audit,bench,dev]'
+	$(BIN)/python -m venv $(VENV)/patients
+	$(VENV)/patients/bin/python -m pip install --quiet --disable-pip-version-check 'pytest>=8.3'
 	touch $@
 
 solve: setup
@@ -30,6 +32,12 @@ solve: setup
 
 test: dev
 	BIN=$(BIN) sh .ci/checks
+
+# Which lines the tests run, in the processes that they start, too.
+coverage: dev
+	$(BIN)/python -m coverage run -m pytest -q -m "not soak and not model" -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report --skip-covered
 
 # What needs the embedded model's weights and a machine that is free for them.
 test-model: dev

@@ -60,6 +60,7 @@ def explain_ms() -> tuple[float, ...]:
         commit_all(root)
         # A key, so that the providers' terms are read too.
         environ = {**os.environ, "SUREFOOT_HOME": folder, "BENCH_API_KEY": "k" * 40}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installation has its bytecode
         command = ("-m", "surefoot", "models", "explain", "fix", "--model", "auto")
         _start(("-m", "surefoot", "trust"), cwd=root, env=environ)
         _start(command, cwd=root, env=environ)  # writes the bytecode, where there is none yet

@@ -33,7 +33,8 @@ from surefoot.events import (
 )
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import Asker, Notebook, TurnInput, TurnOutput, Workspace
@@ -45,8 +46,8 @@ from surefoot.models.openai_chat import ChatServer, OpenAIChat, Price
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
-from surefoot.policy import Lock, RulePolicy
-from surefoot.policy.rules import Overrides
+from surefoot.policy import Lock
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.solver import RuleSolver
 from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, completion

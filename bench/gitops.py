@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId
 

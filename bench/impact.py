@@ -18,8 +18,9 @@ from pathlib import Path
 
 from bench.patients.catalogue import PATIENTS
 from bench.patients.stage import python_of, stage
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
 from surefoot.gitops.collect import remove_run
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.kernel.guess import Guesser, Reach
 from surefoot.kernel.impact import missed
 from surefoot.sandbox import open_processes

@@ -29,7 +29,8 @@ from pathlib import Path
 
 from bench.shelf import Shelf, three_units
 from surefoot.events import RunStopped, TurnClosed
-from surefoot.gitops import Repository, manifest
+from surefoot.gitops import Repository
+from surefoot.gitops.manifest import manifest
 from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
 from surefoot.patients import materialise

@@ -27,18 +27,13 @@ from surefoot.artifacts import (
 from surefoot.codec import digest
 from surefoot.events import ArtifactStored, ArtifactUsed
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.promotion import (
-    SOLVER_PROMOTION_V1,
-    PromotionPolicy,
-    Scorecard,
-    decide,
-    observe,
-    settle,
-)
+from surefoot.kernel.promotion import Scorecard, decide, settle
 from surefoot.kernel.selection import Rollout
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, PromotionPolicy
 from surefoot.ledger import FileLedger
 from surefoot.registry import Follower, Registry
 from surefoot.testing.clock import FakeClock
+from surefoot.testing.scorecards import observe
 from surefoot.values import RunId
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

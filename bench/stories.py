@@ -28,7 +28,8 @@ from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
 from surefoot.events import RunOpened, RunResumed, SandboxEnforced
 from surefoot.gates import default_gates
-from surefoot.gitops import GitWorkspace, open_workspace, push_branch, reopen_workspace
+from surefoot.gitops.push import push_branch
+from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace
 from surefoot.handover import accept, reject
 from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
@@ -42,7 +43,7 @@ from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.operations import Response, pending_gate, respond_to_gate
 from surefoot.people import ByFunction
-from surefoot.policy import RulePolicy
+from surefoot.policy.rules import RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Places, Project, open_project
 from surefoot.solver import RuleSolver

@@ -17,8 +17,8 @@ from pathlib import Path
 from bench.recurring.needs import Task, stream
 from bench.recurring.policy import answer
 from bench.recurring.world import Solved, World
-from surefoot.kernel.promotion import SOLVER_PROMOTION_V1
 from surefoot.kernel.selection import Rollout
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
 from surefoot.registry import Metrics, metrics
 from surefoot.toolbox.forged import KIND
 from surefoot.values import RunStatus

@@ -22,7 +22,8 @@ from surefoot.decisions.planning import RulePlanner
 from surefoot.events import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import (
@@ -41,8 +42,8 @@ from surefoot.ledger import FileLedger
 from surefoot.models.catalogue import unlisted
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
-from surefoot.policy import Lock, RulePolicy
-from surefoot.policy.rules import Overrides
+from surefoot.policy import Lock
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.solver import RuleSolver
 from surefoot.system import SystemClock

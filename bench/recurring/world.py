@@ -19,7 +19,8 @@ from surefoot.decisions.planning import RulePlanner, Ways
 from surefoot.events import Event, Recorded, RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import TrialWorker
@@ -33,8 +34,8 @@ from surefoot.ledger.blobs import BlobStore
 from surefoot.models.catalogue import unlisted
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
-from surefoot.policy import Lock, RulePolicy
-from surefoot.policy.rules import Overrides
+from surefoot.policy import Lock
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.registry import Follower, Registry
 from surefoot.sandbox import open_processes

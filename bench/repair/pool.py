@@ -18,6 +18,7 @@ import xllamacpp
 
 from bench.paths import cache_dir, model_path
 from bench.repair.tasks import Task, load, rng
+from surefoot.models.hosting import usable_cores
 
 TEMPERATURE = 1.0
 ANSWER_TOKENS = 320
@@ -58,13 +59,13 @@ def order(seed: int) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-def start_server(slots: int = SLOTS, threads: int = 2) -> xllamacpp.Server:
+def start_server(slots: int = SLOTS) -> xllamacpp.Server:
     """Load the embedded model in this process."""
     params = xllamacpp.CommonParams()
     params.model.path = str(model_path())
     params.n_parallel = slots
     params.n_ctx = slots * 1280
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = usable_cores()
     params.verbosity = 0
     return xllamacpp.Server(params)
 

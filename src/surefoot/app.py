@@ -32,15 +32,9 @@ from surefoot.findings import (
     read_baseline,
     run_audit,
 )
-from surefoot.gitops import (
-    open_workspace,
-    publish_ledger_head,
-    remove_worktree,
-    reopen_workspace,
-    tree_checkout,
-    tree_diff,
-    untracked,
-)
+from surefoot.gitops.collect import remove_worktree
+from surefoot.gitops.reading import publish_ledger_head, tree_checkout, tree_diff, untracked
+from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.ledger import read_events

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from surefoot.values import Digest
+from surefoot.vocabulary import Digest
 
 
 class LifecycleState(StrEnum):

@@ -1,6 +1,7 @@
 """A run put together: what the user asks for and the settings, with every adapter in its place, driven to a stop."""
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -37,7 +38,8 @@ from surefoot.gates.assigned import PromisedTests
 from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
-from surefoot.gitops import GitWorkspace, push_branch
+from surefoot.gitops.push import push_branch
+from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
@@ -69,11 +71,11 @@ from surefoot.ledger import FileLedger, recent_turns
 from surefoot.lineup import AUTO, Lineup
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
+from surefoot.people import Nobody, Quiet
 from surefoot.plans import Assignment, Plan
-from surefoot.policy import RulePolicy
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
-from surefoot.policy.rules import Overrides
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import open_processes, quick_conformance
@@ -88,6 +90,7 @@ from surefoot.suite import (
     detect,
     suspicious_source,
 )
+from surefoot.system import RandomIds, SystemClock
 from surefoot.upkeep import Lifecycle
 from surefoot.values import (
     Ceilings,
@@ -220,6 +223,27 @@ class Surroundings:
     """The interpreter that runs Surefoot; its tools audit."""
     python_home: tuple[Path, ...]
     """What that interpreter needs to read: its environment's root and its base installation."""
+
+    @classmethod
+    def real(
+        cls,
+        environ: Mapping[str, str],
+        person: Person | None = None,
+        progress: Progress | None = None,
+    ) -> "Surroundings":
+        """The real clock and ids, and the interpreter that runs this.
+
+        `person` is asked what a run needs a person for; without one every answer is a no. `progress` sees every event.
+        """
+        return cls(
+            clock=SystemClock(),
+            ids=RandomIds(),
+            person=person or Nobody(),
+            progress=progress or Quiet(),
+            environ=dict(environ),
+            python=Path(sys.executable),
+            python_home=tuple({Path(sys.prefix), Path(sys.base_prefix)}),
+        )
 
 
 Metered = Callable[[Model], Asker]

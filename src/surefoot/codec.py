@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from surefoot.values import Digest
+from surefoot.vocabulary import Digest
 
 T = TypeVar("T")
 _CANONICAL = json.JSONEncoder(

@@ -15,9 +15,11 @@ from surefoot.events import (
     RunsCollected,
     SettingsTrusted,
 )
-from surefoot.gitops import Piece, collect_garbage, publish_ledger_head, untracked
-from surefoot.gitops import accept as put_onto_branch
-from surefoot.gitops import reject as remove_work
+from surefoot.gitops.accept import Piece
+from surefoot.gitops.accept import accept as put_onto_branch
+from surefoot.gitops.accept import reject as remove_work
+from surefoot.gitops.collect import collect_garbage
+from surefoot.gitops.reading import publish_ledger_head, untracked
 from surefoot.kernel.journal import Journal
 from surefoot.planrun.course import milestone_name
 from surefoot.project import Project, plan_run_of

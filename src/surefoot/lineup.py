@@ -4,19 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.models import open_model
 from surefoot.models.catalogue import Card, Catalogue, load_catalogue
 from surefoot.models.registry import Access, check_spec, host_of, is_local
-from surefoot.models.select import WINDOW, Denial, RoutingPolicy, Rules
-from surefoot.models.unavailable import UnavailableModel
+from surefoot.models.select import (
+    WINDOW,
+    Denial,
+    RoutingPolicy,
+    Rules,
+    Standing,
+    needs_of,
+    select,
+)
 from surefoot.policy.credentials import find_credential, own_server_key, variable_of
 from surefoot.policy.judges import PinnedChain, pinned_chain
 from surefoot.policy.terms import Protocol, Route, load_terms
 from surefoot.settings import ModelSettings
-from surefoot.values import Classification, Profile, UnitType
+from surefoot.vocabulary import Classification, Complexity, Profile, UnitType
 
 if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
     from surefoot.events import TurnClosed
@@ -24,7 +31,17 @@ if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking mod
 
 AUTO: Final = "auto"
 """As a model's name: choose from all that the catalogue knows and the user has credentials for."""
+Role: TypeAlias = Literal["works", "judges"]
 _WORKED: Final = frozenset({Classification.PROGRESS, Classification.COMPLETE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A model that a run would ask, or that the user named for it and that may not be asked."""
+
+    model: str
+    roles: tuple[Role, ...]
+    denial: Denial | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +57,12 @@ class Lineup:
     settings: ModelSettings
     environ: Mapping[str, str] = field(repr=False)
     cache: Path
+    catalogue: Catalogue = field(init=False)
+    """The shipped one with the settings' corrections."""
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """The shipped one with the settings' corrections."""
-        return load_catalogue().corrected(self.settings.card)
+    def __post_init__(self) -> None:
+        corrected = load_catalogue().corrected(self.settings.card)
+        object.__setattr__(self, "catalogue", corrected)
 
     def routing(self, history: "Sequence[TurnClosed]" = ()) -> RoutingPolicy:
         """What the router goes by."""
@@ -70,6 +88,29 @@ class Lineup:
         """Who judges; no score, history or profile has a say."""
         return pinned_chain(self.judges, self._has_key)
 
+    def parts(self) -> tuple[Part, ...]:
+        """Whom a run that starts now would ask for a fix, in its order, then whom for judging; a model stands here once.
+
+        What the user named and what may not be asked is here, too; of what `auto` found, only who may.
+        """
+        policy = self.routing()
+        needs = needs_of(UnitType.FIX, Complexity.MEDIUM)
+        standing = Standing(profile=policy.profile)
+        selection = select(needs, policy.cards, policy.rules, standing)
+        named = {self.model, *self.settings.use}
+        denials = {d.model: d for d in selection.denied if d.model in named}
+        working = [s.card.name for s in selection.chain] + list(denials)
+        judging = self.judging().models
+        by_role: tuple[tuple[Role, Sequence[str]], ...] = (("works", working), ("judges", judging))
+        return tuple(
+            Part(
+                model=name,
+                roles=tuple(role for role, names in by_role if name in names),
+                denial=denials.get(name),
+            )
+            for name in dict.fromkeys((*working, *judging))
+        )
+
     def open(self, name: str) -> "Model":
         """The model behind a name; nothing is called yet.
 
@@ -93,6 +134,9 @@ class Lineup:
     def open_judge(self, name: str) -> "Model":
         """The same; one that cannot be had is a model that says so when it is asked, so that the next judge is."""
         check_spec(name)
+        # Loaded with the first judge that is opened: who only looks models up asks none.
+        from surefoot.models.unavailable import UnavailableModel  # noqa: PLC0415
+
         if any(fnmatchcase(name, pattern) for pattern in self.settings.deny):
             return UnavailableModel(name, "[models] deny has it")
         try:

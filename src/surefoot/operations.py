@@ -3,14 +3,12 @@
 Each is made of what the commands use: a run is `app.start`, a choice is the roundtable, an answer is a line of the ledger.
 """
 
-import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from surefoot.app import Outcome, frozen_of, look_up, outcome, read_story_of, start
@@ -20,14 +18,11 @@ from surefoot.decisions.roundtable import RULES, Agreement, Juror, Option, held
 from surefoot.errors import LedgerError, SurefootError, UsageError
 from surefoot.events import AnswerGiven
 from surefoot.execute import Weights
-from surefoot.gitops import publish_ledger_head
+from surefoot.gitops.reading import publish_ledger_head
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.ports import Person, Progress
 from surefoot.ledger.blobs import BlobStore
-from surefoot.people import Nobody, Quiet
 from surefoot.planrun.interrupt import OneAtATime, StoppableClock
 from surefoot.project import Project
-from surefoot.system import RandomIds, SystemClock
 from surefoot.upkeep import own_ledger
 from surefoot.values import (
     Diff,
@@ -41,24 +36,6 @@ from surefoot.values import (
 
 _SHORTEST: Final = 8
 """Digits of a hash that name a diff."""
-
-
-def surroundings(
-    environ: Mapping[str, str], person: Person | None = None, progress: Progress | None = None
-) -> Surroundings:
-    """The real clock and ids, the interpreter that runs this, and the environment given.
-
-    `person` is asked what a run needs a person for; without one every answer is a no. `progress` sees every event.
-    """
-    return Surroundings(
-        clock=SystemClock(),
-        ids=RandomIds(),
-        person=person or Nobody(),
-        progress=progress or Quiet(),
-        environ=dict(environ),
-        python=Path(sys.executable),
-        python_home=tuple({Path(sys.prefix), Path(sys.base_prefix)}),
-    )
 
 
 # --- several runs --------------------------------------------------------------------------------

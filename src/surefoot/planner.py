@@ -26,7 +26,7 @@ from surefoot.codec import decode, encode
 from surefoot.drafting import Desk, Made, PlanRequest, Room
 from surefoot.errors import LockedError, UsageError
 from surefoot.events import PhaseChanged, PlanGated, PlanWritten, RunStopped
-from surefoot.gitops import publish_ledger_head, tree_checkout, tree_files
+from surefoot.gitops.reading import publish_ledger_head, tree_checkout, tree_files
 from surefoot.kernel.budget import exhausted
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance

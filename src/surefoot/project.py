@@ -10,7 +10,7 @@ from surefoot.errors import EnvironmentBrokenError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
-from surefoot.values import Digest, RunId, UnitId
+from surefoot.vocabulary import Digest, RunId, UnitId
 
 PLAN_PREFIX: Final = "plan-"
 """Of the ids of plannings; a run's begins with its time."""

@@ -17,8 +17,9 @@ from surefoot.assembly import (
 )
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events import RunOpened
-from surefoot.gitops import open_workspace, untracked
-from surefoot.gitops import reject as remove_work
+from surefoot.gitops.accept import reject as remove_work
+from surefoot.gitops.reading import untracked
+from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore

@@ -19,12 +19,11 @@ from pydantic import (
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
-from surefoot.kernel.promotion import SOLVER_PROMOTION_V1
-from surefoot.kernel.selection import ReleaseLimits
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.select import Pin
-from surefoot.values import Digest, Profile, TestFormat, TurnAction
+from surefoot.vocabulary import Digest, Profile, TestFormat, TurnAction
 
 _V1: Final = SOLVER_PROMOTION_V1
 _LIMITS: Final = ReleaseLimits()
@@ -38,7 +37,13 @@ Strategy = Literal["auto", "repair", "agent"]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # Each is read as a part of the file, by the file's schema; one of its own would be made at every start.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    @classmethod
+    def plain(cls) -> Self:
+        """With its defaults, which stand here and need no check."""
+        return cls.model_construct()
 
 
 class RunSettings(_Section):
@@ -199,7 +204,7 @@ class ToolSettings(_Section):
     enforcement: bool = False
     """What it decides has effect, once the release gate lets it."""
     kill_switch: Literal["", "off", "incumbent-only"] = ""
-    release: ReleaseSettings = ReleaseSettings()
+    release: ReleaseSettings = ReleaseSettings.plain()
     policy: tuple[PolicySettings, ...] = ()
 
     @field_validator("policy")
@@ -261,18 +266,18 @@ class HookSettings(_Section):
 class Settings(_Section):
     """The whole file."""
 
-    run: RunSettings = RunSettings()
-    solver: SolverSettings = SolverSettings()
-    models: ModelSettings = ModelSettings()
-    test: TestSettings = TestSettings()
-    plan: PlanSettings = PlanSettings()
-    repair: RepairSettings = RepairSettings()
-    score: ScoreSettings = ScoreSettings()
-    audit: AuditSettings = AuditSettings()
-    tools: ToolSettings = ToolSettings()
-    git: GitSettings = GitSettings()
-    risk: RiskSettings = RiskSettings()
-    hooks: HookSettings = HookSettings()
+    run: RunSettings = RunSettings.plain()
+    solver: SolverSettings = SolverSettings.plain()
+    models: ModelSettings = ModelSettings.plain()
+    test: TestSettings = TestSettings.plain()
+    plan: PlanSettings = PlanSettings.plain()
+    repair: RepairSettings = RepairSettings.plain()
+    score: ScoreSettings = ScoreSettings.plain()
+    audit: AuditSettings = AuditSettings.plain()
+    tools: ToolSettings = ToolSettings.plain()
+    git: GitSettings = GitSettings.plain()
+    risk: RiskSettings = RiskSettings.plain()
+    hooks: HookSettings = HookSettings.plain()
 
     def widening(self) -> tuple[str, ...]:
         """Which keys of this file widen power, so that they need trust."""
@@ -302,18 +307,18 @@ class Settings(_Section):
         """The same without those keys."""
         return self.model_copy(
             update={
-                "risk": RiskSettings(),
+                "risk": RiskSettings.plain(),
                 "git": self.git.model_copy(update={"turn_push": "never"}),
                 "run": self.run.model_copy(
                     update={"base_url": None, "model": _trusted_model(self)}
                 ),
-                "solver": SolverSettings(),
+                "solver": SolverSettings.plain(),
                 "models": self.models.model_copy(
                     update={"use": (), "card": (), "profile": _trusted_profile(self)}
                 ),
                 "audit": self.audit.model_copy(update={"commands": ()}),
                 "tools": self.tools.model_copy(update={"mcp": ()}),
-                "hooks": HookSettings(),
+                "hooks": HookSettings.plain(),
                 "test": self.test.model_copy(update={"command": None, "format": None}),
             }
         )
@@ -338,7 +343,7 @@ def read_settings(root: Path) -> tuple[Settings, Digest | None]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return Settings(), None
+        return Settings.plain(), None
     except OSError as error:
         raise SettingsError(
             f"{FILE_NAME} cannot be read: {error.strerror}; mend the file"

@@ -9,8 +9,9 @@ from surefoot.artifacts import Interface, LifecycleState, VersionId
 from surefoot.codec import canonical, decode, digest
 from surefoot.events import ArtifactUsed, Event, PromotionDecided, ToolFinished, ToolsOffered
 from surefoot.kernel.ports import Listed, Offer
-from surefoot.kernel.promotion import SOLVER_PROMOTION_V1, tally
+from surefoot.kernel.promotion import tally
 from surefoot.kernel.selection import Choice, Reason, Rollout
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
 from surefoot.ledger.blobs import BlobStore
 from surefoot.registry import Registry
 from surefoot.toolbox.forged import KIND, StateFolder

@@ -18,8 +18,9 @@ from surefoot.events import (
     LifecycleForced,
     PromotionPolicySet,
 )
-from surefoot.kernel.promotion import SOLVER_PROMOTION_V1, PromotionPolicy, force
+from surefoot.kernel.promotion import force
 from surefoot.kernel.selection import Rollout
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, PromotionPolicy
 from surefoot.project import Project
 from surefoot.registry import (
     DecisionRow,

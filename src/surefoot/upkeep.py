@@ -7,7 +7,8 @@ from typing import Final
 
 from surefoot.events import Event, Recorded
 from surefoot.kernel.ports import Clock
-from surefoot.kernel.selection import ReleaseLimits, Rollout
+from surefoot.kernel.selection import Rollout
+from surefoot.kernel.thresholds import ReleaseLimits
 from surefoot.ledger import FileLedger
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.projection import Projection

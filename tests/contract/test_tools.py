@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from surefoot import codec
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Toolbox, Workspace
 from surefoot.sandbox import open_processes
 from surefoot.testing.repository import ScratchRepository

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import UsageError
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileChange, FileEdit, RunId

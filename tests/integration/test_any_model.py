@@ -13,6 +13,8 @@ from surefoot.testing.chat_server import ScriptedServer, speaks_for
 from surefoot.testing.messages_server import MessagesServer, speaks_messages_for
 from surefoot.testing.model import Rule, ScriptedModel
 
+pytestmark = pytest.mark.campaign
+
 SEARCH = ("--strategy", "repair")
 """What these servers answer is an edit, not a tool call."""
 

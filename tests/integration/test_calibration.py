@@ -9,8 +9,8 @@ from surefoot.artifacts import CallFacts, Interface, VersionId
 from surefoot.codec import digest
 from surefoot.events import ArtifactStored, ArtifactUsed, TurnClosed
 from surefoot.kernel.journal import Journal
-from surefoot.kernel.promotion import SOLVER_PROMOTION_V1
-from surefoot.kernel.selection import ReleaseLimits, Rollout
+from surefoot.kernel.selection import Rollout
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.registry import Follower, Registry, calibration, metrics, readiness
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.events import ImpactChecked, RunOpened, TestsRan
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level
 from surefoot.kernel.ports import TrialWorker

@@ -12,7 +12,7 @@ from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import UsageError
 from surefoot.events import RunOpened, RunStopped
-from surefoot.gitops import open_workspace
+from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
 from surefoot.kernel.journal import Journal
 from surefoot.people import Nobody, Quiet

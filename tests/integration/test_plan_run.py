@@ -9,9 +9,12 @@ import pytest
 from bench.shelf import FILES, Shelf, fixes, plan_of, three_units
 
 from surefoot.events import ChildEnded, ChildStarted, PartVerified, Recorded, RunOpened, TurnClosed
-from surefoot.gitops import Repository, manifest
+from surefoot.gitops import Repository
+from surefoot.gitops.manifest import manifest
 from surefoot.ledger import read_events
 from surefoot.values import UnitType
+
+pytestmark = pytest.mark.campaign
 
 NAMES = ("area", "count", "largest")
 

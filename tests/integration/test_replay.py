@@ -15,6 +15,8 @@ from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository, sol
 from tests.integration.shop import DISCOUNT, RIGHT, TESTS, Shop
 from tests.integration.steps import call, done, script
 
+pytestmark = pytest.mark.campaign
+
 
 def replayed(surefoot: Surefoot, root: Path) -> dict[str, object]:
     """What `replay` says of the last run."""

@@ -29,7 +29,8 @@ from surefoot.events import (
 )
 from surefoot.gates import default_gates
 from surefoot.gates.review import Inspector, RuleReviewer, objection
-from surefoot.gitops import Repository, open_workspace, reopen_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import (
@@ -54,8 +55,8 @@ from surefoot.models.catalogue import Card
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
 from surefoot.models.unavailable import UnavailableModel
-from surefoot.policy import Lock, RulePolicy
-from surefoot.policy.rules import Overrides
+from surefoot.policy import Lock
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.sandbox import open_processes
 from surefoot.solver import RuleSolver
@@ -83,6 +84,8 @@ from surefoot.values import (
     TestResult,
     Tier,
 )
+
+pytestmark = pytest.mark.campaign
 
 BUGGY = """def double(x):
     return x * 3

@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import UsageError
@@ -37,6 +37,7 @@ def test_search_and_replace_keeps_the_rest(
 
 
 @given(old=TEXTS, search=SEARCHES, replacement=TEXTS)
+@example(old="a", search="a", replacement="\n\n")
 def test_the_end_of_the_file_stays_what_it_was(old: str, search: str, replacement: str) -> None:
     """A file that ended with a newline still does, unless it is empty now; another one got none."""
     try:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.sandbox import open_processes
 from surefoot.system import SystemClock
 from surefoot.testing.repository import ScratchRepository

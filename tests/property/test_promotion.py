@@ -21,16 +21,16 @@ from surefoot.artifacts import (
 from surefoot.codec import digest
 from surefoot.kernel.promotion import (
     ACTS,
-    SOLVER_PROMOTION_V1,
     TRANSITIONS,
     Scorecard,
     decide,
     force,
-    observe,
     settle,
     tally,
 )
 from surefoot.kernel.selection import Contender, Rollout, choose
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
+from surefoot.testing.scorecards import observe
 from surefoot.values import Digest
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import RunId
 

@@ -18,6 +18,7 @@ from surefoot.policy.judges import DEFAULT
 from surefoot.settings import ModelSettings, parse_settings
 from surefoot.values import (
     Classification,
+    Complexity,
     Message,
     ModelFailure,
     ModelFault,
@@ -230,11 +231,9 @@ def test_history_reaches_the_choice() -> None:
     bad = [closed(names[1], Classification.BLOCKER_STALL)] * 3
 
     def first(history: list[TurnClosed]) -> str:
-        from surefoot.cli.models import _plain_unit  # noqa: PLC0415
-
         policy = found.routing(history)
         standing = Standing(history=policy.history)
-        needs = needs_of(_plain_unit(UnitType.FIX))
+        needs = needs_of(UnitType.FIX, Complexity.MEDIUM)
         return select(needs, policy.cards, policy.rules, standing).chain[0].card.name
 
     assert first(bad) == names[0]

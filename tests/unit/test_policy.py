@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import SettingsError
-from surefoot.policy import Lock, RulePolicy, decide_next_action, record_and_verify, resolve_policy
-from surefoot.policy.rules import Overrides
+from surefoot.policy import Lock, decide_next_action, record_and_verify, resolve_policy
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.values import AuditSummary, Mode, Spend
 
 STATE = {"phase": "auditing", "iteration": 0}

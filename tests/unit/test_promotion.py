@@ -20,16 +20,9 @@ from surefoot.artifacts import (
 from surefoot.codec import digest
 from surefoot.errors import UsageError
 from surefoot.kernel.calibration import judged_by, mistaken
-from surefoot.kernel.promotion import (
-    SOLVER_PROMOTION_V1,
-    TRANSITIONS,
-    Scorecard,
-    decide,
-    force,
-    session_of,
-    settle,
-)
+from surefoot.kernel.promotion import TRANSITIONS, Scorecard, decide, force, session_of, settle
 from surefoot.kernel.selection import Choice, Contender, Rollout, choose
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
 from surefoot.values import Issue
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

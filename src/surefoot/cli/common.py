@@ -100,9 +100,9 @@ def open_here(repo: Path) -> "Project":
 
 def surroundings(person: "Person", progress: "Progress") -> "Surroundings":
     """The real clock, ids and environment."""
-    from surefoot.operations import surroundings as real
+    from surefoot.assembly import Surroundings
 
-    return real(os.environ, person, progress)
+    return Surroundings.real(os.environ, person, progress)
 
 
 def print_json(value: object) -> None:

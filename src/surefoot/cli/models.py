@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from surefoot.models.catalogue import Card
     from surefoot.models.select import Scored, Selection, Standing
     from surefoot.project import Project
-    from surefoot.values import RunId, Unit, UnitType
+    from surefoot.values import RunId, Unit
 
 app = typer.Typer(
     help="List, explain, pull and test models.", no_args_is_help=True, rich_markup_mode=None
@@ -95,21 +95,23 @@ def explain(
 
     from surefoot.cli.solve import read_profile
     from surefoot.models.select import Standing, needs_of, select
-    from surefoot.values import UnitType
+    from surefoot.vocabulary import Complexity, UnitType
 
     project, chosen = _project(repo), read_profile(profile)
     if unit in list(UnitType) and run is None:
         lineup = _lineup(project, model, base_url, chosen)
-        work, standing, turns = _plain_unit(UnitType(unit)), Standing(), _history(project)
+        needs = needs_of(UnitType(unit), Complexity.MEDIUM)
+        standing, turns = Standing(), _history(project)
     elif project is None:
         raise UsageError(f"{unit!r} is no kind of unit; give one of {', '.join(UnitType)}")
     else:
         run_id = project.find_run(run)
         lineup = _lineup_of(project, run_id, model, base_url, chosen)
         work, standing, turns = _of_run(project, run_id, unit)
+        needs = needs_of(work.unit_type, work.plan.complexity)
     policy = lineup.routing(turns)
     standing = replace(standing, profile=policy.profile, history=policy.history)
-    selection = select(needs_of(work), policy.cards, policy.rules, standing)
+    selection = select(needs, policy.cards, policy.rules, standing)
     if json:
         print_json(_as_json(lineup, selection))
     else:
@@ -150,26 +152,27 @@ def test(
     repo: RepoOption = Path(),
     json: JsonOption = False,
 ) -> None:
-    """Ask a model one question and say how it answered."""
-    from surefoot.values import Message, ModelFailure, ModelRequest
+    """Ask a model one question and say how it answered; without --model, or with auto, all that a run would ask."""
+    from surefoot.cli.trying import Trial, try_part
+    from surefoot.lineup import AUTO, Part
 
     lineup = _lineup(_project(repo), model, base_url, None)
-    asked = lineup.open(lineup.model)
-    request = ModelRequest(
-        purpose="models-test",
-        messages=(Message(role="user", content="Reply with the one word: ready"),),
-        max_tokens=8,
-    )
-    answer = asked.complete((request,))[0]
-    failed = isinstance(answer, ModelFailure)
-    told = f"{answer.fault}: {answer.message}" if isinstance(answer, ModelFailure) else answer.text
+    one = model is not None and model != AUTO
+    parts = (Part(model=lineup.model, roles=()),) if one else lineup.parts()
+    trials: list[Trial] = []
+    for part in parts:
+        trials.append(try_part(lineup, part))
+        if not json:
+            typer.echo(trials[-1].told())
+    somebody_works = one or any("works" in part.roles for part in parts)
+    ok = somebody_works and all(trial.ok for trial in trials)
     if json:
-        print_json(
-            {"model": answer.model, "ok": not failed, "answer": told, "wall_s": answer.wall_s}
+        print_json({"ok": ok, "models": [trial.as_json() for trial in trials]})
+    elif not somebody_works:
+        typer.echo(
+            f"no model may be asked for work; see `surefoot models explain fix --model {AUTO}`"
         )
-    else:
-        typer.echo(f"{answer.model}: {told.strip()!r} in {answer.wall_s:.2f} s")
-    if failed:
+    if not ok:
         raise typer.Exit(1)
 
 
@@ -181,9 +184,13 @@ def _project(repo: Path) -> "Project | None":
     from surefoot.errors import RepositoryError
 
     try:
-        return open_here(repo)
+        project = open_here(repo)
     except RepositoryError:
         return None
+    unheard = [key for key in project.untrusted if key.startswith(("run.", "models.", "solver."))]
+    if unheard:
+        typer.echo(f"{', '.join(unheard)} have no effect until `surefoot trust`", err=True)
+    return project
 
 
 def _lineup(
@@ -191,9 +198,9 @@ def _lineup(
 ) -> "Lineup":
     from surefoot.lineup import Lineup
     from surefoot.settings import Settings
-    from surefoot.values import Profile
+    from surefoot.vocabulary import Profile
 
-    settings = project.settings if project else Settings()
+    settings = project.settings if project else Settings.plain()
     return Lineup(
         model=model or settings.run.model,
         base_url=base_url or settings.run.base_url,
@@ -255,21 +262,6 @@ def _ready(lineup: "Lineup", card: "Card") -> tuple[bool, str]:
 
 def _price(card: "Card") -> str:
     return f"${card.prompt_usd:g} in, ${card.completion_usd:g} out for a million tokens"
-
-
-def _plain_unit(kind: "UnitType") -> "Unit":
-    from surefoot.values import Complexity, Issue, PlanIR, Unit, UnitId
-
-    plan = PlanIR(
-        analysis="", steps=(), verification=(), complexity=Complexity.MEDIUM, confidence=1.0
-    )
-    return Unit(
-        unit_id=UnitId(kind.value),
-        unit_type=kind,
-        strategy="repair",
-        issue=Issue(source="text"),
-        plan=plan,
-    )
 
 
 def _history(project: "Project | None") -> "tuple[TurnClosed, ...]":

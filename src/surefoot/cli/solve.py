@@ -187,7 +187,7 @@ def read_profile(given: str | None) -> str | None:
     Raises:
         UsageError: There is none of that name.
     """
-    from surefoot.values import Profile
+    from surefoot.vocabulary import Profile
 
     if given is not None and given not in list(Profile):
         raise UsageError(f"there is no profile {given!r}; it is one of {', '.join(Profile)}")

@@ -11,7 +11,7 @@ from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
     from surefoot.artifacts import OperatorAct
-    from surefoot.kernel.promotion import PromotionPolicy
+    from surefoot.kernel.thresholds import PromotionPolicy
     from surefoot.registry import DecisionRow
     from surefoot.toolkeeping import Act, Listed
 
@@ -305,7 +305,8 @@ def _row(one: "Listed") -> dict[str, object]:
 
 def _windows(one: "Listed") -> dict[str, object]:
     from surefoot.artifacts import Fault
-    from surefoot.kernel.promotion import SOLVER_PROMOTION_V1, tally
+    from surefoot.kernel.promotion import tally
+    from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
 
     found: dict[str, object] = {fault.value: one.row.lifetime.get(fault, 0) for fault in Fault}
     sizes = {"short": SOLVER_PROMOTION_V1.short_window, "medium": SOLVER_PROMOTION_V1.medium_window}

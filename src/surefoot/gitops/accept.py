@@ -22,7 +22,7 @@ from surefoot.gitops.objects import Objects
 from surefoot.gitops.refs import RefChange, RunRefs
 from surefoot.gitops.replay import replay
 from surefoot.gitops.repository import Repository
-from surefoot.values import CommitId, RunId, TreeId
+from surefoot.vocabulary import CommitId, RunId, TreeId
 
 Verify = Callable[[TreeId, str], str | None]
 """Runs the gates again on a tree, for the reason given; None when they pass, else one sentence."""

@@ -20,7 +20,7 @@ from surefoot.gitops.files import is_within, mended, parents, remove_tree
 from surefoot.gitops.git import Git
 from surefoot.gitops.objects import GITLINK, LINK, Entry, Objects
 from surefoot.gitops.repository import Repository
-from surefoot.values import TreeId
+from surefoot.vocabulary import TreeId
 
 _FICLONE: Final = 0x40049409
 _CANNOT_SHARE: Final = frozenset(

@@ -15,7 +15,7 @@ from surefoot.gitops.git import Git
 from surefoot.gitops.hooks import clear
 from surefoot.gitops.lease import Home, Lease, clear_scratch, read_note
 from surefoot.gitops.repository import Repository
-from surefoot.values import RunId
+from surefoot.vocabulary import RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,12 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from surefoot.errors import EnvironmentBrokenError, UsageError
-from surefoot.values import FileEdit
+
+if TYPE_CHECKING:  # looking at a repository, which needs this module too, edits nothing
+    from surefoot.values import FileEdit
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OWNER: Final = 0o700
@@ -41,7 +43,7 @@ def is_within(path: str, folders: Collection[str]) -> bool:
 
 
 def apply_edits(
-    root: Path, edits: Sequence[FileEdit], *, staging: Path, sealed: Collection[str]
+    root: Path, edits: "Sequence[FileEdit]", *, staging: Path, sealed: Collection[str]
 ) -> None:
     """Write edits below `root`, each file at once, after all of them were found to be allowed.
 
@@ -61,7 +63,7 @@ def apply_edits(
                 _write(root, edit.path, edit.text, staging / f"edit-{number}")
 
 
-def _check(root: Path, edit: FileEdit, sealed: Collection[str]) -> None:
+def _check(root: Path, edit: "FileEdit", sealed: Collection[str]) -> None:
     parts = edit.path.split("/")
     if edit.path.startswith("/") or "\0" in edit.path or {"", ".", ".."} & set(parts):
         raise _refused(edit.path, "it does not name a file inside the worktree")
@@ -77,7 +79,7 @@ def _check(root: Path, edit: FileEdit, sealed: Collection[str]) -> None:
         raise _refused(edit.path, str(error)) from error
 
 
-def _check_place(root: Path, edit: FileEdit) -> None:
+def _check_place(root: Path, edit: "FileEdit") -> None:
     for parent in parents(edit.path):
         mode = _mode(root / parent)
         if mode is None:

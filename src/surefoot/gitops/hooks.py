@@ -18,7 +18,7 @@ from surefoot.gitops.git import Git
 from surefoot.gitops.objects import Objects
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.worktree_git import FULL, read_tree
-from surefoot.values import CommitId, TreeId
+from surefoot.vocabulary import CommitId, TreeId
 
 _ASKED: Final = ("pre-commit", "prepare-commit-msg", "commit-msg")
 _TAIL: Final = 400

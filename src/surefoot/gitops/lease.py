@@ -22,7 +22,7 @@ from typing import Final
 from surefoot.errors import UsageError
 from surefoot.gitops.files import mended, remove_tree
 from surefoot.gitops.refs import checked
-from surefoot.values import RunId
+from surefoot.vocabulary import RunId
 
 ORPHANS_S: Final = 30.0
 """How long to wait for the git commands of a holder that died."""

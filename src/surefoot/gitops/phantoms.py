@@ -12,7 +12,7 @@ from typing import Final
 from surefoot.errors import EnvironmentBrokenError
 from surefoot.gitops.git import Git, encode
 from surefoot.gitops.objects import GITLINK, LINK, Entry, Objects
-from surefoot.values import TreeId
+from surefoot.vocabulary import TreeId
 
 _ATTRIBUTES: Final = ("filter", "text", "eol", "crlf", "ident", "working-tree-encoding")
 _OFF: Final = frozenset({"unspecified", "unset"})

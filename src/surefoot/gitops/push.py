@@ -6,7 +6,7 @@ from surefoot.errors import EnvironmentBrokenError, GitError
 from surefoot.gitops.git import Git
 from surefoot.gitops.refs import branch_of
 from surefoot.gitops.repository import Repository
-from surefoot.values import CommitId, RunId
+from surefoot.vocabulary import CommitId, RunId
 
 _QUIET: Final = (
     "core.hooksPath=/dev/null",

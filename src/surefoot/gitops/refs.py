@@ -18,7 +18,7 @@ from typing import Final
 from surefoot.errors import RepositoryError, UsageError
 from surefoot.gitops.files import mended
 from surefoot.gitops.git import Git, decode, encode, uninterrupted
-from surefoot.values import CommitId, RunId
+from surefoot.vocabulary import CommitId, RunId
 
 BRANCHES: Final = "refs/heads/surefoot/"
 KEPT: Final = "refs/surefoot/"

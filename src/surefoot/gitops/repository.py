@@ -9,7 +9,7 @@ from typing import Self
 from surefoot.errors import RepositoryError
 from surefoot.gitops.git import Git, Output, check_git
 from surefoot.gitops.refs import BRANCHES
-from surefoot.values import CommitId, TreeId
+from surefoot.vocabulary import CommitId, TreeId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,7 +165,7 @@ class GitWorkspace:
             GitError: The worktree does not give the tree back.
         """
         self._tidy(tree)
-        if self.snapshot() != tree:
+        if not self._holds(tree) and self.snapshot() != tree:
             self._refill(tree)
             self._confirm(tree)
 
@@ -256,12 +256,24 @@ class GitWorkspace:
             )
 
     def _write_tree(self) -> TreeId:
-        """The tree of the private index, which git leaves alone when `add` finds nothing new."""
-        found = self._index.stat()
-        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
-        if self._written is None or self._written[0] != stamp:
-            self._written = (stamp, TreeId(self._git.run("write-tree").line))
+        """The tree of the private index; git is asked again only when the index has changed since it was last."""
+        if self._written is None or self._written[0] != self._stamp():
+            tree = TreeId(self._git.run("write-tree").line)
+            self._written = (
+                self._stamp(),
+                tree,
+            )  # afterwards: the command notes the trees in the index
         return self._written[1]
+
+    def _stamp(self) -> tuple[int, int, int]:
+        found = self._index.stat()
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _holds(self, tree: TreeId) -> bool:
+        """Whether the index is the tree's and no file of it has changed; only sure of a yes, and of known files."""
+        if self._written is None or self._written != (self._stamp(), tree) or self._known != tree:
+            return False
+        return self._git.run("diff-files", "--quiet", ok=(0, 1)).exit_code == 0
 
     def _forget_nested(self) -> str:
         """Take repositories that were added as submodules out of the index; their paths."""

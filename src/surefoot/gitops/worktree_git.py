@@ -5,7 +5,7 @@ from typing import Final
 
 from surefoot.gitops.git import Git
 from surefoot.gitops.objects import Objects
-from surefoot.values import TreeId
+from surefoot.vocabulary import TreeId
 
 FULL: Final = (
     "core.fileMode=true",

@@ -3,7 +3,8 @@
 from typing import Final, Literal, TypeAlias
 
 from surefoot.artifacts import Decision, DecisionRecord, LifecycleState, Standing
-from surefoot.kernel.promotion import VOLUME, PromotionPolicy, Scorecard, fails_quality, regression
+from surefoot.kernel.promotion import VOLUME, Scorecard, fails_quality, regression
+from surefoot.kernel.thresholds import PromotionPolicy
 
 Judged: TypeAlias = Literal["", "promotion", "hold"]
 LOOK_BACK: Final = 20

@@ -25,6 +25,7 @@ from surefoot.artifacts import (
 )
 from surefoot.codec import digest_of
 from surefoot.errors import UsageError
+from surefoot.kernel.thresholds import PromotionPolicy
 from surefoot.values import Issue
 
 TRANSITIONS: Final[Mapping[LifecycleState, Mapping[Decision, LifecycleState]]] = {
@@ -76,33 +77,8 @@ ACTS: Final[Mapping[LifecycleState, Mapping[OperatorAct, LifecycleState]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionPolicy:
-    """Every constant of the life cycle; a changed constant is another version. Rates are 0 to 1."""
-
-    version: str
-    short_window: int = 20
-    medium_window: int = 200
-    min_calls: int = 10
-    min_sessions: int = 2
-    min_contract_rate: float = 0.95
-    min_success_rate: float = 0.90
-    min_consistency: float = 0.5
-    regression_calls: int = 5
-    """Fewer calls in the short window show no regression."""
-    benefit_of_doubt: bool = True
-    """A short window that is not full is read as though the missing calls were good."""
-    cool_down_calls: int = 20
-    """Calls of the interface for which a degraded version stays degraded."""
-    returned_min_calls: int = 20
-    """What `min_calls` is for a version that was degraded before."""
-    returned_min_success_rate: float = 0.95
-    """What `min_success_rate` is for a version that was degraded before."""
-
-
 VOLUME: Final = ("calls", "sessions")
 """Conditions that only say that there is not enough evidence yet."""
-SOLVER_PROMOTION_V1: Final = PromotionPolicy(version="solver_promotion_v1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,11 +159,6 @@ def session_of(issue: Issue) -> str:
     """What a run is for, as a session of `CallFacts`: runs on one task are one session."""
     said = [issue.text.strip(), issue.tests, [f.fingerprint for f in issue.findings]]
     return digest_of(said)[:16]
-
-
-def observe(card: Scorecard, call: CallFacts, *, keep: int) -> Scorecard:
-    """The scorecard after one more call, with the last `keep` calls."""
-    return replace(card, calls=card.calls + 1, recent=(*card.recent, call)[-keep:])
 
 
 def consistency(calls: Iterable[CallFacts], siblings: frozenset[str] | None) -> float | None:

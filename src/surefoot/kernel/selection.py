@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from surefoot.artifacts import LifecycleState, Line, Standing, VersionId
-from surefoot.values import Digest
+from surefoot.vocabulary import Digest
 
 KillSwitch: TypeAlias = Literal["", "off", "incumbent-only"]
 Reason: TypeAlias = Literal["latest", "incumbent", "fallback", "probation", "candidate"]
@@ -32,23 +32,6 @@ class Rollout:
     def enforced(self) -> bool:
         """The policy's decisions have effect now."""
         return self.enforcement and self.kill_switch != "off"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseLimits:
-    """What the release gate holds the life cycle to before it may be enforced (SPEC D9). Rates are 0 to 1; an increase is the rate after less the rate before."""
-
-    max_guardrail_increase: float = 0.01
-    """Of calls that exhaust their guardrail retries, where the policy chose, against where the latest served."""
-    max_correction_increase: float = 0.0
-    """Of runs that a person corrected, where a replaced version served, against the same interfaces before."""
-    min_fallback_drills: int = 1
-    """Interfaces with an incumbent on which losing it was tried and led where it must, twice the same way."""
-    max_false_promotions: float = 0.10
-    max_false_holds: float = 0.25
-    """The two control limits of the calibration ledger."""
-    max_class_misfit: float = 2.0
-    """Of a capability class without a profile of its own, as a multiple of the rate of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

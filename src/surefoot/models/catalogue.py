@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from surefoot.errors import SettingsError
 from surefoot.models.address import is_here, why_no_server
-from surefoot.values import Tier
+from surefoot.vocabulary import Tier
 
 Dimension: TypeAlias = Literal[
     "coding", "debugging", "research", "reasoning", "speed", "long_context", "instruction"

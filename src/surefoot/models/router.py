@@ -34,7 +34,7 @@ class PolicyRouter:
 
     def route(self, request: RouteRequest) -> Routed:
         """As the port says. A model that cannot be opened counts as denied, with what it lacks."""
-        needs = needs_of(request.unit)
+        needs = needs_of(request.unit.unit_type, request.unit.plan.complexity)
         standing = Standing(
             refused=request.refused,
             grounded=request.grounded,

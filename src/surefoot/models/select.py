@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
 from surefoot.models.catalogue import TIERS, Card
-from surefoot.values import Complexity, Profile, Tier, Unit, UnitType
+from surefoot.vocabulary import Complexity, Profile, Tier, UnitType
 
 Pin: TypeAlias = Literal["first", "ceiling", "only"]
 """What `--model` means beside others: asked first, the strongest that may be asked, or the only one."""
@@ -128,13 +128,13 @@ class Selection:
     denied: tuple[Denial, ...]
 
 
-def needs_of(unit: Unit) -> Needs:
+def needs_of(unit_type: UnitType, complexity: Complexity) -> Needs:
     """What a unit asks of a model."""
-    weights = dict(_WEIGHTS[unit.unit_type])
-    if unit.plan.complexity in _HARD:
+    weights = dict(_WEIGHTS[unit_type])
+    if complexity in _HARD:
         weights["reasoning"] = max(weights.get("reasoning", 0.0), 0.8)
     return Needs(
-        unit_type=unit.unit_type,
+        unit_type=unit_type,
         weights=weights,
         context_tokens=_LEAST_CONTEXT,
     )

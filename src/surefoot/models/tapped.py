@@ -20,7 +20,7 @@ import httpx
 from surefoot.models import wire
 from surefoot.models.address import is_loopback
 from surefoot.models.openai_chat import REPLY_LIMIT_BYTES
-from surefoot.values import ModelFault
+from surefoot.vocabulary import ModelFault
 
 _CONNECT_S: Final = 5.0
 # A token of a stream travels in an event of some 300 bytes; the text itself is measured by the reader. A single line has no

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from surefoot.app import frozen_of, read_story_of
-from surefoot.gitops import is_held
+from surefoot.gitops.collect import is_held
 from surefoot.planrun.course import course_of
 from surefoot.planrun.status import Standing, as_json, lines_of, standing
 from surefoot.project import Project

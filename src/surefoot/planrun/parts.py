@@ -7,7 +7,7 @@ from surefoot.assembly import Session
 from surefoot.decisions.assigned import is_test, tests_of
 from surefoot.decisions.planning import expand
 from surefoot.events import CommandRan, PartVerified
-from surefoot.gitops import GitWorkspace
+from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel import evidence
 from surefoot.kernel.levels import Extent, Level, checks
 from surefoot.kernel.proof import Prover

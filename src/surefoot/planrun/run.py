@@ -23,7 +23,8 @@ from surefoot.decisions.assigned import failing_of
 from surefoot.errors import PlanRefusedError
 from surefoot.events import ChildEnded, Decided, PlanAdopted
 from surefoot.execute.merge import MergeExecutor
-from surefoot.gitops import GitWorkspace, tree_files
+from surefoot.gitops.reading import tree_files
+from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.ports import Notebook, Routed, RouteRequest
 from surefoot.kernel.proof import Prover
 from surefoot.ledger import read_events

@@ -1,7 +1,9 @@
-"""Modes, lock, risk flags and redaction: what may happen, by rule."""
+"""Modes, lock, risk flags and redaction: what may happen, by rule.
+
+The `Policy` port is in `rules`: whoever only looks at a repository needs none.
+"""
 
 from surefoot.policy.decide import decide_next_action, record_and_verify, resolve_policy
 from surefoot.policy.lock import Lock
-from surefoot.policy.rules import RulePolicy
 
-__all__ = ["Lock", "RulePolicy", "decide_next_action", "record_and_verify", "resolve_policy"]
+__all__ = ["Lock", "decide_next_action", "record_and_verify", "resolve_policy"]

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # the one that pydantic takes before Python 3.12
 
 from surefoot.errors import SettingsError
-from surefoot.values import RISK_FLAGS, Mode
+from surefoot.vocabulary import RISK_FLAGS, Mode
 
 T = TypeVar("T")
 _STRICT = ConfigDict(extra="forbid", strict=True)

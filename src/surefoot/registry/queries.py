@@ -8,8 +8,9 @@ from typing import Final
 from surefoot.artifacts import Interface, LifecycleState, Line, Standing, VersionId
 from surefoot.codec import decode
 from surefoot.errors import LedgerError
-from surefoot.kernel.promotion import SOLVER_PROMOTION_V1, PromotionPolicy, Scorecard
+from surefoot.kernel.promotion import Scorecard
 from surefoot.kernel.selection import Choice, Contender, Rollout, choose
+from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, PromotionPolicy
 from surefoot.registry import schema
 from surefoot.registry.database import Database
 from surefoot.registry.schema import call_of, standing_of

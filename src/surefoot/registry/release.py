@@ -7,7 +7,8 @@ from typing import Final
 
 from surefoot.artifacts import Decision, DecisionRecord, LifecycleState, VersionId
 from surefoot.kernel.promotion import settle
-from surefoot.kernel.selection import Contender, ReleaseLimits, Rollout, choose
+from surefoot.kernel.selection import Contender, Rollout, choose
+from surefoot.kernel.thresholds import ReleaseLimits
 from surefoot.registry.calibration import calibration
 from surefoot.registry.store import Registry
 

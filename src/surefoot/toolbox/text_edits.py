@@ -135,8 +135,9 @@ def _with_end_of(old: str, before: str, new: str, newline: str) -> str:
     ends = (new or before).endswith("\n")
     if old.endswith("\n") and not ends and (new or before):
         return f"{new}{newline}"
-    if not old.endswith("\n") and new.endswith("\n"):
-        return new.removesuffix(newline)
+    if not old.endswith("\n"):
+        while new.endswith(newline):
+            new = new.removesuffix(newline)
     return new
 
 

@@ -11,7 +11,7 @@ from surefoot.app import read_story_of
 from surefoot.codec import digest
 from surefoot.errors import GitError, LedgerError, RepositoryError, SurefootError, UsageError
 from surefoot.events import RunArchived
-from surefoot.gitops import remove_run
+from surefoot.gitops.collect import remove_run
 from surefoot.ledger import FileLedger, read_events
 from surefoot.ledger.blobs import BlobStore
 from surefoot.project import Project, plan_run_of

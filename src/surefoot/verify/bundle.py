@@ -17,7 +17,8 @@ from typing import Final
 from surefoot.codec import decode, digest, encode
 from surefoot.errors import EnvironmentBrokenError, GitError, LedgerError, UsageError
 from surefoot.events import ChildStarted, Event, GitStage, Recorded, RunOpened, TestsRan
-from surefoot.gitops import make_repository, objects_of, pack_of, refs_of_run, tree_exists
+from surefoot.gitops.history import make_repository, objects_of, pack_of, refs_of_run
+from surefoot.gitops.reading import tree_exists
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.project import Places, Project, open_project

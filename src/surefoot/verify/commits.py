@@ -15,15 +15,10 @@ from surefoot.events import (
     TurnClosed,
     TurnStarted,
 )
-from surefoot.gitops import (
-    Repository,
-    RunRefs,
-    changed_object,
-    objects_of,
-    read_commit,
-    run_refs,
-    with_trailers,
-)
+from surefoot.gitops import Repository
+from surefoot.gitops.history import changed_object, objects_of, read_commit, run_refs
+from surefoot.gitops.refs import RunRefs
+from surefoot.gitops.workspace import with_trailers
 from surefoot.kernel.state import RunState, apply, fold
 from surefoot.kernel.turn import LEDGER_TRAILER, TURN_TRAILER, commit_message
 from surefoot.values import Checkpoint, CommitId, RunId, TreeId, TurnAction, TurnId, Unit

@@ -8,7 +8,8 @@ from surefoot.assembly import Frozen, Surroundings, scratch_folder, suite_of
 from surefoot.codec import decode
 from surefoot.errors import EnvironmentBrokenError
 from surefoot.events import FactLearned, Recorded, TestsRan
-from surefoot.gitops import fill_checkout, tree_checkout, tree_exists
+from surefoot.gitops.history import fill_checkout
+from surefoot.gitops.reading import tree_checkout, tree_exists
 from surefoot.kernel.steady import function_of
 from surefoot.project import Project
 from surefoot.sandbox import open_processes

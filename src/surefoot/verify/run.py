@@ -19,7 +19,8 @@ from surefoot.events import (
     RunRejected,
     TestsRan,
 )
-from surefoot.gitops import RecordedTrees, ledger_head, tree_exists
+from surefoot.gitops.history import RecordedTrees
+from surefoot.gitops.reading import ledger_head, tree_exists
 from surefoot.kernel.state import RunState, apply
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore

@@ -12,6 +12,8 @@ from tests.integration.conftest import Surefoot
 from tests.integration.steps import call, done, script
 from tests.integration.suite.test_command_suite import needs_node
 
+pytestmark = pytest.mark.campaign
+
 FILES = {
     "till/__init__.py": '"""A till."""\n',
     "till/money.py": '''"""Amounts."""

@@ -6,15 +6,11 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import AcceptError, RepositoryError, UsageError
-from surefoot.gitops import (
-    Accepted,
-    Repository,
-    accept,
-    manifest,
-    open_workspace,
-    reject,
-    remove_worktree,
-)
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import Accepted, accept, reject
+from surefoot.gitops.collect import remove_worktree
+from surefoot.gitops.manifest import manifest
+from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId, TreeId
 

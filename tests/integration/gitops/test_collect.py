@@ -11,16 +11,11 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import UsageError
-from surefoot.gitops import (
-    Collected,
-    Repository,
-    collect_garbage,
-    manifest,
-    open_workspace,
-    remove_worktree,
-    reopen_workspace,
-)
+from surefoot.gitops import Repository
+from surefoot.gitops.collect import Collected, collect_garbage, remove_worktree
 from surefoot.gitops.lease import Home, Lease
+from surefoot.gitops.manifest import manifest
+from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId
 

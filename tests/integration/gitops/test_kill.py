@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.gitops import Repository, collect_garbage, manifest, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.collect import collect_garbage
+from surefoot.gitops.manifest import manifest
+from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId
 

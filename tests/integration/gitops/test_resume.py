@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 from surefoot.errors import AcceptError, UsageError
-from surefoot.gitops import Repository, accept, open_workspace, reopen_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import accept
+from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import CommitId, FileEdit, RunId
 

@@ -14,16 +14,11 @@ from surefoot.errors import (
     RepositoryError,
     UsageError,
 )
-from surefoot.gitops import (
-    Repository,
-    accept,
-    manifest,
-    open_workspace,
-    quick_manifest,
-    reject,
-    remove_worktree,
-    reopen_workspace,
-)
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import accept, reject
+from surefoot.gitops.collect import remove_worktree
+from surefoot.gitops.manifest import manifest, quick_manifest
+from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.checkouts import (
     KINDS,
     ODD_NAMES,

@@ -4,8 +4,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from tests.integration.plan.almanac import SOLUTIONS, Almanac, rules
 from tests.integration.steps import call, done
+
+pytestmark = pytest.mark.campaign
 
 _WORKERS = 4
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.gitops import GitWorkspace, Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.kernel.ports import Processes
 from surefoot.sandbox import open_processes
 from surefoot.testing.repository import ScratchRepository

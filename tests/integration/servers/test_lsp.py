@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.gitops import GitWorkspace
+from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.ports import Processes
 from surefoot.sandbox import open_processes, probe
 from surefoot.system import SystemClock

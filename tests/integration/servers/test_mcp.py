@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.gitops import GitWorkspace
+from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.ports import Processes
 from surefoot.toolbox import Box, Tool
 from surefoot.toolbox.mcp import McpServer, McpTools, Patience

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Processes, Workspace
 from surefoot.sandbox import open_processes
 from surefoot.testing.repository import ScratchRepository

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.events import ArtifactUsed, Event
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Processes, Shelf, Workspace
 from surefoot.sandbox import open_processes

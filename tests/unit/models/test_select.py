@@ -6,16 +6,7 @@ from hypothesis import strategies as st
 
 from surefoot.models.catalogue import Card, load_catalogue
 from surefoot.models.select import Denial, Needs, Rules, Scored, Standing, needs_of, select
-from surefoot.values import (
-    Complexity,
-    Issue,
-    PlanIR,
-    Profile,
-    Tier,
-    Unit,
-    UnitId,
-    UnitType,
-)
+from surefoot.values import Complexity, Profile, Tier, UnitType
 
 FIX = Needs(unit_type=UnitType.FIX, weights={"coding": 1.0}, context_tokens=4096)
 
@@ -131,19 +122,8 @@ def test_the_pinned_model_is_asked_first() -> None:
 
 def test_a_hard_unit_asks_for_reasoning() -> None:
     """Requirements come from the unit."""
-
-    def unit(complexity: Complexity, strategy: str) -> Unit:
-        plan = PlanIR(analysis="", steps=(), verification=(), complexity=complexity, confidence=1)
-        return Unit(
-            unit_id=UnitId("u"),
-            unit_type=UnitType.FEATURE,
-            strategy="agent" if strategy == "agent" else "repair",
-            issue=Issue(source="text"),
-            plan=plan,
-        )
-
-    assert "reasoning" not in needs_of(unit(Complexity.LOW, "repair")).weights
-    hard = needs_of(unit(Complexity.VERY_HIGH, "agent"))
+    assert "reasoning" not in needs_of(UnitType.FEATURE, Complexity.LOW).weights
+    hard = needs_of(UnitType.FEATURE, Complexity.VERY_HIGH)
     assert hard.weights["reasoning"] == 0.8
 
 

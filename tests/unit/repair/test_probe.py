@@ -1,5 +1,6 @@
 """The probe: what a function does on given inputs, told through a failing test."""
 
+import signal
 import sys
 import types
 from collections.abc import Iterator
@@ -56,24 +57,26 @@ def said(probe: Probe, name: str) -> Words | None:
 
 
 def test_one_word_an_input(under_test: types.ModuleType) -> None:
-    """Equal values give equal words; what raised is named, and what does not end is stopped."""
+    """Equal values give equal words; what raised is named, and what does not end, busy or waiting, is stopped."""
 
     def f(x: int) -> object:
         if x == 3:
             raise ValueError(x)
         while x == 4:
             pass
+        if x == 6:
+            signal.pause()
         return x % 2
 
     under_test.f = f
-    inputs = ((1,), (3,), (4,), (5,), (2,))
+    inputs = ((1,), (3,), (4,), (6,), (5,), (2,))
     probe = probe_of(
         MODULE, "f", "tests/test_f.py", inputs=inputs, checked=(), examples=(), limit_s=0.05
     )
     words = said(probe, "behaviour")
     assert words is not None
-    assert words[1:3] == ("!ValueError", "?")
-    assert words[0] == words[3] != words[4]
+    assert words[1:4] == ("!ValueError", "?", "?")
+    assert words[0] == words[4] != words[5]
     assert probe.path == "tests/test_surefoot_probe.py"
 
 
