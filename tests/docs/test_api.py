@@ -4,12 +4,15 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.shop import CODE, DISCOUNT, RIGHT, TESTS
 from tests.integration.steps import call, done, script
 
 from surefoot import operations
+from surefoot.replay import replay
+from surefoot.verify import verify_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 ASKS = [
@@ -54,9 +57,12 @@ def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(blocks) == 5
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
+    project, run_id = names["project"], names["asking"].run_id
+    assert verify_run(project, run_id).fault is None
+    assert replay(project, run_id, names["around"]).divergence is None
 
 
 def test_every_operation_is_on_the_page() -> None:
