@@ -25,8 +25,10 @@ from surefoot.gitops.reading import ledger_head, tree_exists
 from surefoot.kernel.state import RunState, apply
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
+from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project
 from surefoot.report import read_story
+from surefoot.suite import is_test_path
 from surefoot.values import RunId, TreeId
 from surefoot.verify.blobs import BlobCheck, digests_of
 from surefoot.verify.commits import Stands, git_fault, stands_of
@@ -34,6 +36,7 @@ from surefoot.verify.course import CourseCheck, WholeCheck
 from surefoot.verify.documents import check_documents
 from surefoot.verify.record import Check, Proofs, Reader
 from surefoot.verify.rerun import Again, run_again
+from surefoot.verify.rounds import RoundCheck
 from surefoot.verify.spending import SpendCheck
 from surefoot.verify.strength import StrengthCheck
 from surefoot.verify.turns import TurnCheck
@@ -253,7 +256,10 @@ class _Verifier:
         checks = [*self._plain_checks(), turns]
         if not stands.rejected:
             checks.append(strength)
-            checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers()))
+            asks = frozen.request.assignment is None
+            checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers(), asks=asks))
+            critic = SyntaxCritic(is_test_path)
+            checks.append(RoundCheck(proofs=proofs, trees=trees, critic=critic, is_there=present))
         try:
             fault = self._walk(checks)
         finally:
