@@ -79,7 +79,7 @@ WEAK = {
         "a.py:3 survived",
     ),
     "one is unclear": (replace(STRONG, mutants=(mutant("unclear"),)), "a.py:3 unclear"),
-    "not all tried": (replace(STRONG, untried=1, problem="the time for it was up"), "1 not tried"),
+    "not all tried": (replace(STRONG, untried=1), "1 not tried"),
     "a problem": (replace(STRONG, problem="no worker"), "no worker"),
     "other code": (replace(STRONG, unread=("a.js",)), "not measured: a.js"),
 }

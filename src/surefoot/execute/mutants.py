@@ -5,8 +5,11 @@ nonsense (another name, a wrapped call), and texts, which are mostly for people.
 """
 
 import difflib
+import io
+import itertools
 import platform
 import sys
+import tokenize
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
@@ -85,9 +88,10 @@ class PythonMutator:
         return False if end in _CODE else None
 
     def idle(self, path: str, text: str) -> str:
-        """As `Mutator.idle`: a comment at its end."""
+        """As `Mutator.idle`: a comment at its end, and wider gaps where the code allows it."""
         del path
-        return f"{text}\n#\n"
+        wide = _widened(text)
+        return f"{wide if bytecode(wide) == bytecode(text) else text}\n#\n"
 
     def drafts(self, path: str, before: str | None, after: str) -> tuple[MutantDraft, ...]:
         """As `Mutator.drafts`; a mutant that is the code of the base again is left out, since the change is judged by that."""
@@ -118,6 +122,26 @@ def _codes(path: str, text: str | None) -> Mapping[str, str | None]:
     if source is None:
         return {}
     return {"": bytecode(source.text)} | {u.qualname: bytecode(u.text) for u in units(source)}
+
+
+def _widened(text: str) -> str:
+    """The text with one space more in each gap between two words of a line; the gaps of an f-string are part of it."""
+    rows, gaps, depth = list(io.StringIO(text)), list[tuple[int, int]](), 0
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return text
+    for last, token in itertools.pairwise(tokens):
+        kind = tokenize.tok_name[last.type]
+        depth += (kind == "FSTRING_START") - (kind == "FSTRING_END")
+        (line, end), (next_line, start) = last.end, token.start
+        apart = line == next_line and end < start and not depth
+        if apart and rows[line - 1][end:start].isspace():
+            gaps.append((line, start))
+    for line, start in reversed(gaps):
+        row = rows[line - 1]
+        rows[line - 1] = f"{row[:start]} {row[start:]}"
+    return "".join(rows)
 
 
 def changed_lines(before: str, after: str) -> frozenset[int]:

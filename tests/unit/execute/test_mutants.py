@@ -3,6 +3,7 @@
 import pytest
 
 from surefoot.execute.mutants import PythonMutator, changed_lines
+from surefoot.execute.source import bytecode
 
 BEFORE = '''LIMIT = 3
 
@@ -63,3 +64,15 @@ def test_a_gap_counts_on_both_sides() -> None:
 def test_other_code_is_known_as_such(path: str, *, reads: bool | None) -> None:
     """Code of other languages is not measured, which is to be said; a page holds no code."""
     assert PythonMutator().reads(path) is reads
+
+
+def test_a_change_that_does_nothing() -> None:
+    """Every line with a gap reads otherwise, and the code is the same; what is inside of strings stays."""
+    text = 'def f(x, y):\n    z = f"{x = } {y}"  # well\n    return z + "a b"\n'
+    idle = PythonMutator().idle("a.py", text)
+    assert "z = f" not in idle
+    assert "return z" not in idle
+    assert '{x = } {y}"' in idle
+    assert '"a b"' in idle
+    assert bytecode(idle) == bytecode(text)
+    assert PythonMutator().idle("a.py", "def f(:\n").startswith("def f(:\n")
