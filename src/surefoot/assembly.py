@@ -66,8 +66,8 @@ from surefoot.kernel.run import Run, RunPorts, Step
 from surefoot.kernel.state import UnitState
 from surefoot.kernel.turn import Publisher, Push, TurnPorts
 from surefoot.ledger import FileLedger, recent_turns
-from surefoot.lineup import AUTO, Lineup
-from surefoot.models.registry import EMBEDDED, is_local
+from surefoot.lineup import Lineup
+from surefoot.models.registry import AUTO, EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
 from surefoot.plans import Assignment, Plan
 from surefoot.policy.judges import PinnedChain
