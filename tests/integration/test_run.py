@@ -40,6 +40,7 @@ from surefoot.kernel.ports import (
     Executor,
     Gate,
     Notebook,
+    Person,
     Processes,
     Suite,
     TrialWorker,
@@ -68,6 +69,7 @@ from surefoot.values import (
     Audit,
     Ceilings,
     Classification,
+    Diff,
     Digest,
     FileEdit,
     GateName,
@@ -157,9 +159,11 @@ def raises(error: BaseException) -> Work:
 class Refusing:
     """Nobody approves."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """Say no."""
-        del approval
+        del approval, diff
         return Answer(approved=False, text="", who="nobody")
 
 
@@ -180,6 +184,7 @@ class Bench:
     """Each named by its tier, with something after a dash where there are several of one."""
     judge: Callable[[Ceilings], Asker] | None = None
     clock: FakeClock = field(default_factory=FakeClock)
+    person: Person = field(default_factory=Refusing)
 
     def __post_init__(self) -> None:
         self.ledger = MemoryLedger(clock=self.clock)
@@ -273,6 +278,7 @@ class Bench:
             solver_asker=self.judge(ceilings) if self.judge else asker("judge"),
             gates=self.gates,
             policy=policy,
+            person=self.person,
             clock=clock,
             sandbox=self.processes.level,
             unsandboxed_allowed=False,
@@ -283,7 +289,6 @@ class Bench:
             planner=RulePlanner(lambda _finding: False),
             critic=SyntaxCritic(lambda path: path.startswith("test")),
             reviewers=(RuleReviewer(self.inspectors),),
-            person=Refusing(),
             router=router,
         )
 

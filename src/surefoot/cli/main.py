@@ -8,6 +8,7 @@ import typer
 
 from surefoot import __version__
 from surefoot.cli import (
+    answer,
     audit,
     doctor,
     evidence,
@@ -59,6 +60,7 @@ app.command("plan")(plan.plan)
 app.command("run")(run.run)
 app.command("status")(run.status)
 app.command("resume")(finish.resume)
+app.command("answer")(answer.answer)
 app.command("show")(inspect.show)
 app.command("explain")(inspect.explain)
 app.command("gates")(gates.gates)
