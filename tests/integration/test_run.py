@@ -24,6 +24,7 @@ from surefoot.events import (
     RunOpened,
     RunResumed,
     RunStopped,
+    SelfFeedback,
     ToolCalled,
     TurnClosed,
 )
@@ -543,6 +544,21 @@ def test_no_reachable_judge_is_a_blocker_of_its_own_class(bench: Bench) -> None:
     assert "there is no key" in bench.reason
     bench.judge = None
     assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
+
+
+def test_a_verdict_that_flips_on_the_same_evidence_is_an_event(bench: Bench) -> None:
+    """The tree was no work before and is a standstill now: both are told, once; the same verdict again tells nothing (SPEC A6)."""
+    nothing = says(TurnOutput(transcript="", claim="none"))
+    busy = says(TurnOutput(transcript="", claim="none", effective_actions=1))
+    bench.run(nothing, busy)
+    kinds = [turn.classification for turn in bench.turns]
+    assert kinds[:3] == [
+        Classification.EXECUTOR_NOOP,
+        Classification.BLOCKER_STALL,
+        Classification.BLOCKER_STALL,
+    ]
+    flips = [e for e in bench.of(SelfFeedback) if isinstance(e, SelfFeedback)]
+    assert [(flip.before, flip.after) for flip in flips] == [(kinds[0], kinds[1])]
 
 
 def test_an_executor_that_breaks_is_tried_again_and_then_blocked(bench: Bench) -> None:

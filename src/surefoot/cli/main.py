@@ -91,4 +91,8 @@ def main() -> None:
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     # Else pydantic searches everything that is installed for plug-ins, and would let them into our own validation.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    app()
+    try:
+        app()
+    finally:
+        # What is there now goes away with the process, and the interpreter would look through all of it for garbage once more.
+        gc.freeze()
