@@ -10,7 +10,7 @@ from tests.integration.test_replay import altered, chained
 from tests.replay.runs import RUNS, STORIES, unpack
 
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
+from surefoot.people import Nobody, Quiet
 from surefoot.project import Places
 from surefoot.replay import replay, unpacked
 

@@ -123,7 +123,7 @@ def replay(
         _replay_bundle(bundle, json=json)
         return
     project = open_here(repo)
-    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.people import Nobody, Quiet
     from surefoot.replay import another
     from surefoot.replay import replay as play
 
@@ -149,7 +149,7 @@ def replay(
 
 
 def _replay_bundle(bundle: Path, *, json: bool) -> None:
-    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.people import Nobody, Quiet
     from surefoot.replay import replay as play
     from surefoot.replay import unpacked
 

@@ -4,6 +4,7 @@ import threading
 from datetime import datetime
 
 from surefoot.kernel.ports import Answer, Clock, Person
+from surefoot.values import Diff
 
 
 class StoppableClock:
@@ -39,7 +40,9 @@ class OneAtATime:
     def __init__(self, person: Person) -> None:
         self._person, self._guard = person, threading.Lock()
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """As the port says; one question after the other."""
         with self._guard:
-            return self._person.ask(question, why, approval=approval)
+            return self._person.ask(question, why, approval=approval, diff=diff)
