@@ -104,8 +104,8 @@ class TestSettings(_Section):
     """How the command reports; unset: known from its program."""
     timeout_s: Seconds = 300.0
     memory_mb: Positive = 4096
-    mutants: Positive = 12
-    """Wrong changes of the changed lines that the tests meet before a run may complete."""
+    mutants: Positive | None = 12
+    """Wrong changes of the changed lines that the tests meet before a run may complete; None: of a run from before."""
     mutants_s: Seconds = 120.0
     """Longest time for all of them; what is left then is told as not tried."""
 

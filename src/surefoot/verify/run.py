@@ -250,7 +250,7 @@ class _Verifier:
         strength = StrengthCheck(
             proofs=proofs,
             mutator=PythonMutator(),
-            most=frozen.settings.test.mutants,
+            most=frozen.settings.test.mutants or 0,
             is_there=present,
         )
         checks = [*self._plain_checks(), turns]
