@@ -3,11 +3,11 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from surefoot.models.workers import Workers
 from surefoot.planrun.interrupt import Interruption, Stop
 from surefoot.sandbox import FencedProcesses, open_processes
 from surefoot.system import SystemClock
@@ -31,11 +31,10 @@ def fenced(tmp_path: Path) -> Iterator[FencedProcesses]:
 
 def interrupted(stop: Stop, wait: Callable[[], object], begun: Callable[[], object]) -> bool:
     """Whether a thread that waits is interrupted when it is told to stop once it has begun."""
-    with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(wait)
-        begun()
-        stop.set()
-        return isinstance(waiting.exception(timeout=120), KeyboardInterrupt)
+    waiting = Workers(1).submit(wait)
+    begun()
+    stop.set()
+    return isinstance(waiting.exception(timeout=120), KeyboardInterrupt)
 
 
 def test_a_command_that_runs_is_ended_and_none_is_begun(
@@ -74,7 +73,6 @@ def test_a_call_to_a_model_is_walked_away_from() -> None:
 
     slow = Interruption(stop).model(ScriptedModel([Rule(replies=("late",), when=hang)]))
     assert interrupted(stop, lambda: slow.complete([REQUEST]), asked.wait)
-    never.set()
     quick = Interruption(Stop()).model(ScriptedModel(["here"]))
     [reply] = quick.complete([REQUEST])
     assert isinstance(reply, ModelReply)

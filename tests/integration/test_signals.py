@@ -115,9 +115,12 @@ def test_a_signal_ends_a_plans_run_with_all_its_units(
         with surefoot(
             *("run", str(plan), "--jobs", "2", "--json"), *models, "--base-url", server.base_url
         ) as run:
-            assert all(talk.asked.acquire(timeout=300) for _ in range(2))
-            run.send_signal(number)
-            told, _ = run.communicate(timeout=120)
+            try:
+                assert all(talk.asked.acquire(timeout=300) for _ in range(2))
+                run.send_signal(number)
+                told, _ = run.communicate(timeout=300)
+            finally:
+                run.kill()
         assert run.returncode == 11
         summary = json.loads(told.splitlines()[-1])
         assert summary["status"] == "cancelled"
