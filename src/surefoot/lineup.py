@@ -19,9 +19,11 @@ from surefoot.models.select import (
     needs_of,
     select,
 )
+from surefoot.policy.cloud import CloudIdentity, find_identity, is_cloud
 from surefoot.policy.credentials import find_credential, own_server_key, variable_of
 from surefoot.policy.judges import PinnedChain, pinned_chain
-from surefoot.policy.terms import Protocol, Route, load_terms
+from surefoot.policy.terms import Route, load_terms
+from surefoot.policy.terms_file import Protocol
 from surefoot.settings import ModelSettings
 from surefoot.vocabulary import Classification, Complexity, Profile, UnitType
 
@@ -123,9 +125,12 @@ class Lineup:
         denial = self.denial(card)
         if denial is not None:
             raise ModelUnavailableError(f"`{name}` may not be asked: {denial.reason}")
+        cloud = self._cloud(card)
         access = Access(
             base_url=self._base_url(card),
             api_key=self._secret(card),
+            host=cloud.host if cloud else None,
+            region=cloud.region if cloud else None,
             stream=self.settings.stream,
             reply_s=self.settings.reply_s,
         )
@@ -154,9 +159,10 @@ class Lineup:
             return Denial(model=card.name, rule="credential", reason=str(error))
 
     def _hosted_denial(self, card: Card) -> Denial | None:
-        secret, base_url = self._secret(card), self._base_url(card)
-        host, own_server = host_of(card.name, base_url), base_url is not None
-        if secret is None and not own_server and card.provider not in _KEYLESS:
+        secret, base_url, cloud = self._secret(card), self._base_url(card), self._cloud(card)
+        host = cloud.host if cloud else host_of(card.name, base_url)
+        own_server = base_url is not None
+        if secret is None and not own_server and not cloud and card.provider not in _KEYLESS:
             wanted = " or ".join(variable_of(card.provider))
             return Denial(
                 model=card.name,
@@ -169,7 +175,7 @@ class Lineup:
         route = Route(
             provider=provider,
             model=card.name.partition("/")[2],
-            auth=terms.auth_of(provider, secret),
+            auth="cloud-identity" if cloud and not secret else terms.auth_of(provider, secret),
             protocol=_protocol(card.name),
             host=host,
         )
@@ -185,7 +191,16 @@ class Lineup:
     def _secret(self, card: Card) -> str | None:
         if self._base_url(card) is not None:
             return own_server_key(self.environ)
-        return None if is_local(card.name) else self._key(card.provider)
+        if is_local(card.name):
+            return None
+        cloud = self._cloud(card)
+        return cloud.secret if cloud else self._key(card.provider)
+
+    def _cloud(self, card: Card) -> CloudIdentity | None:
+        """What a cloud's own models are asked with; None where a key, or a server of the user's own, is all."""
+        if self._base_url(card) is not None or not is_cloud(card.provider):
+            return None
+        return find_identity(card.provider, self.environ)
 
     def _key(self, provider: str) -> str | None:
         found = find_credential(provider, self.environ)

@@ -49,12 +49,14 @@ from surefoot.values import (
 
 INSTALL_MEND: Final = "install it with `pip install 'surefoot[hosted]'`"
 # Read while LiteLLM is imported, the third one with the first call to Anthropic: no `.env` of the repository becomes part of
-# the environment, no price list and no header list is fetched, nothing is logged.
+# the environment, no price list and no header list is fetched, nothing is logged. The last one is Amazon's library's: no address
+# inside a network is asked for a role of this machine.
 _SWITCHES: Final[Mapping[str, str]] = {
     "LITELLM_MODE": "PRODUCTION",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_LOG": "ERROR",
+    "AWS_EC2_METADATA_DISABLED": "true",
 }
 _SETTINGS: Final[Mapping[str, object]] = {
     "telemetry": False,
@@ -149,6 +151,7 @@ class HostedModel:
         stream: Ask for the answer piece by piece: a server that has died is noticed after `idle_s`, not `reply_s`.
         reply_s: Longest time for one whole reply.
         idle_s: Longest silence inside a stream.
+        region: Of a cloud, where the provider has some.
         host: The only host that may be asked, whatever the environment's variables say; None: any.
         monotonic: The clock that durations are taken from.
 
@@ -169,6 +172,7 @@ class HostedModel:
         stream: bool = False,
         reply_s: float = 600.0,
         idle_s: float = 120.0,
+        region: str | None = None,
         host: str | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -183,7 +187,7 @@ class HostedModel:
         self._context_tokens, self._parallel = context_tokens, max(1, parallel)
         self._price = price or (Price() if own else UNKNOWN_PRICE)
         self._stream, self._reply_s, self._idle_s = stream, reply_s, idle_s
-        self._host = host
+        self._region, self._host = region, host
         self._monotonic = monotonic
         self._left_out: frozenset[str] = frozenset()
 
@@ -319,6 +323,7 @@ class HostedModel:
             "base_url": self._base_url,
             "timeout": self._reply_s,
             "drop_params": True,
+            **({} if self._region is None else {"aws_region_name": self._region}),
             "max_retries": 0,
             "num_retries": 0,
             "caching": False,

@@ -40,7 +40,8 @@ _UNSENT: Final = (
         ModelFault.AUTH,
         re.compile(
             r"(missing|not set|unable to locate)\b.{0,80}\b(api[ _-]?key|credentials)"
-            r"|\b(api[ _-]?key|credentials)\b.{0,80}(missing|not set)",
+            r"|\b(api[ _-]?key|credentials)\b.{0,80}(missing|not set)"
+            r"|config profile .{1,80} could not be found",
             re.IGNORECASE | re.DOTALL,
         ),
     ),

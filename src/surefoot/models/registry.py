@@ -58,6 +58,10 @@ class Access:
     """Of a server of the user's own; the provider's when None."""
     api_key: str | None = field(default=None, repr=False)
     """Sent to that server only."""
+    host: str | None = None
+    """The only host that may be asked, where the provider's name does not tell it."""
+    region: str | None = None
+    """Of a cloud."""
     stream: bool = False
     """Ask for the answer piece by piece, where the way to the model can; a server that falls silent is noticed sooner."""
     reply_s: float = 600.0
@@ -184,7 +188,7 @@ def _hosted(spec: str, access: Access, card: "Card") -> "Model":
     from surefoot.models.hosted import HostedModel  # noqa: PLC0415
     from surefoot.models.openai_chat import Price  # noqa: PLC0415
 
-    host = host_of(spec, access.base_url)
+    host = access.host or host_of(spec, access.base_url)
     return HostedModel(
         spec,
         api_key=access.api_key,
@@ -193,6 +197,7 @@ def _hosted(spec: str, access: Access, card: "Card") -> "Model":
         # A server on this machine costs nothing unless somebody says so.
         price=_price(card) if card.listed or not is_loopback(host) else Price(),
         host=host if "." in host or is_loopback(host) else None,
+        region=access.region,
         stream=access.stream,
         reply_s=access.reply_s,
     )

@@ -27,7 +27,13 @@ _CONNECT_S: Final = 5.0
 # such excuse, and the libraries that collect one take time that grows with its square.
 _STREAM_LIMIT_BYTES: Final = 16 * REPLY_LIMIT_BYTES
 _KEPT_END_BYTES: Final = 64 * 1024
-_SECRET_HEADERS: Final = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+_SECRET_HEADERS: Final = (
+    "authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "x-amz-security-token",
+)
 # The name that a provider gives itself stands before any text; a quote inside text is escaped and does not match.
 _MODEL: Final = re.compile(rb'(?<!\\)"model(?:Version)?"\s*:\s*"([^"\\]{1,200})"')
 # LiteLLM asks an Ollama for the price of its model after every call, in a thread of its own, and not always the same Ollama.

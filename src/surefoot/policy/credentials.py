@@ -63,11 +63,20 @@ def find_credential(provider: str, environ: Mapping[str, str]) -> Credential | N
     """
     name = _plain(provider)
     for variable in variable_of(provider):
-        if found := _credential(name, variable, environ.get(variable)):
+        if found := credential_in(name, variable, environ):
             return found
     if environ.get(_SWITCH) != "1":
         return None
     return _credential(name, f"keyring:{_SERVICE}/{name}", _from_key_ring(name))
+
+
+def credential_in(provider: str, variable: str, environ: Mapping[str, str]) -> Credential | None:
+    """What one variable holds, or None; a blank value is none.
+
+    Raises:
+        SettingsError: The value holds what no credential holds.
+    """
+    return _credential(provider, variable, environ.get(variable))
 
 
 def own_server_key(environ: Mapping[str, str]) -> str | None:
@@ -76,7 +85,7 @@ def own_server_key(environ: Mapping[str, str]) -> str | None:
     Raises:
         SettingsError: The value holds what no credential holds.
     """
-    found = _credential("own-server", OWN_SERVER_KEY, environ.get(OWN_SERVER_KEY))
+    found = credential_in("own-server", OWN_SERVER_KEY, environ)
     return found.secret if found else None
 
 

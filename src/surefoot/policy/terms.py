@@ -8,30 +8,29 @@ The questions are asked in a fixed order (names, credential, protocol, host, mod
 """
 
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from importlib.resources import files
 from ipaddress import ip_address
-from typing import Final, Literal, NoReturn, TypeAlias
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from surefoot.policy.terms_file import (
+    LOCAL,
+    PROVIDER_NAME,
+    UNKNOWN,
+    AuthMode,
+    Bound,
+    Protocol,
+    ProviderTerms,
+    TermsFile,
+    load_file,
+    parse_file,
+)
 
-from surefoot.errors import SettingsError
-
-AuthMode: TypeAlias = Literal["api-key", "subscription-token", "cloud-identity", "none"]
-Protocol: TypeAlias = Literal["openai-chat", "anthropic-messages", "litellm", "in-process"]
-
-_FILE: Final = "terms.toml"
-_LOCAL: Final = "local"
-_UNKNOWN: Final = "unknown"
-_OWN: Final = "surefoot"
 _HOSTS: Final = 256
 """So many answers are kept of the question that every model of a long list comes with."""
-_PROVIDER: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 _HOST: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
 _IN_WORDS: Final[Mapping[AuthMode, str]] = {
     "api-key": "an API key",
@@ -79,115 +78,8 @@ class TermsRule:
     date: date
     """Day of the reading."""
     note: str
-
-
-# --- the file -------------------------------------------------------------------------------------
-
-
-class _Part(BaseModel):
-    # Only the whole file is read, so only its schema is made.
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-
-class _Sourced(_Part):
-    source: str
-    date: date
-    note: str = ""
-
-    @model_validator(mode="after")
-    def _has_a_source(self) -> "_Sourced":
-        if self.source != _OWN and not re.fullmatch(r"https://\S+", self.source):
-            raise ValueError(f"the source {self.source!r} is neither an https URL nor {_OWN!r}")
-        if self.source == _OWN and not self.note:
-            raise ValueError("a rule of our own says so in its note")
-        return self
-
-
-class _Auth(_Sourced):
-    accepts: tuple[AuthMode, ...]
-    mend: str
-
-
-class _Protocols(_Sourced):
-    accepts: tuple[Protocol, ...]
-
-
-class _Hosts(_Sourced):
-    accepts: tuple[str, ...]
-    others: Literal["never", "keyless", "any"]
-
-    def has(self, host: str) -> bool:
-        return any(_host_pattern(one).fullmatch(host) for one in self.accepts)
-
-
-class _Tools(_Sourced):
-    over: tuple[Protocol, ...]
-
-
-class _Models(_Sourced):
-    id: str
-    text: str
-    allow: tuple[str, ...] = ("*",)
-    deny: tuple[str, ...] = ()
-    over: tuple[Protocol, ...] = ()
-    """The protocols that the rule is for; empty is all."""
-
-
-class _Bound(_Sourced):
-    id: str
-    text: str
-    pattern: re.Pattern[str] | None = None
-    everywhere: bool = False
-
-    def fits(self, secret: str) -> bool:
-        return self.pattern is not None and self.pattern.fullmatch(secret) is not None
-
-
-class _Terms(_Part):
-    name: str
-    aliases: tuple[str, ...] = ()
-    key_forms: tuple[re.Pattern[str], ...] = ()
-    auth: _Auth
-    protocols: _Protocols
-    hosts: _Hosts
-    tools: _Tools
-    models: tuple[_Models, ...] = ()
-    bound: tuple[_Bound, ...] = ()
-
-    def issues(self, secret: str) -> bool:
-        return any(form.fullmatch(secret) for form in self.key_forms)
-
-    def sourced(self) -> Iterator[tuple[str, _Sourced]]:
-        yield from (("auth", self.auth), ("protocols", self.protocols))
-        yield from (("hosts", self.hosts), ("tools", self.tools))
-        yield from ((one.id, one) for one in self.models)
-        yield from ((one.id, one) for one in self.bound)
-
-
-class _File(_Part):
-    version: str
-    providers: Mapping[str, _Terms]
-    unknown: _Terms
-
-    @model_validator(mode="after")
-    def _is_whole(self) -> "_File":
-        names = [n for key, terms in self.providers.items() for n in (key, *terms.aliases)]
-        wrong = sorted({n for n in names if names.count(n) > 1 or not _PROVIDER.fullmatch(n)})
-        if wrong or {_UNKNOWN, "registry"} & set(names):
-            raise ValueError(f"a name is taken twice, reserved or not one: {wrong or names!r}")
-        if _LOCAL not in self.providers:
-            raise ValueError(f"there is no provider {_LOCAL!r}")
-        for key, terms in (*self.providers.items(), (_UNKNOWN, self.unknown)):
-            ids = [rule for rule, _ in terms.sourced()]
-            if len(ids) != len(set(ids)):
-                raise ValueError(f"two rules of {key!r} have the same id")
-        return self
-
-
-@cache
-def _host_pattern(glob: str) -> re.Pattern[str]:
-    # A star is a part of one label: `*.example.com` is never `a.b.example.com`, and no star spans a dot.
-    return re.compile(re.escape(glob).replace(r"\*", "[a-z0-9-]+"))
+    unconfirmed: str
+    """What of it could not be found again on that page; empty when all was."""
 
 
 # --- the registry ---------------------------------------------------------------------------------
@@ -202,16 +94,22 @@ class _Case:
     """The name that rule ids begin with."""
     model: str
     host: str | None
-    terms: _Terms
+    terms: ProviderTerms
 
 
 class TermsRegistry:
     """The provider terms of one version."""
 
-    def __init__(self, content: _File) -> None:
+    def __init__(self, content: TermsFile) -> None:
         self._content = content
         self._names = {
             name: key for key, terms in content.providers.items() for name in (key, *terms.aliases)
+        }
+        self._unconfirmed = {
+            f"{key}/{rule}": one.unconfirmed
+            for key, terms in self._tables()
+            for rule, one in terms.sourced()
+            if one.unconfirmed
         }
 
     @property
@@ -221,10 +119,15 @@ class TermsRegistry:
 
     def rules(self) -> Mapping[str, TermsRule]:
         """Every rule that came from the file, by its id, with its source."""
-        tables = (*self._content.providers.items(), (_UNKNOWN, self._content.unknown))
         found = (
-            TermsRule(rule=f"{key}/{rule}", source=one.source, date=one.date, note=one.note)
-            for key, terms in tables
+            TermsRule(
+                rule=f"{key}/{rule}",
+                source=one.source,
+                date=one.date,
+                note=one.note,
+                unconfirmed=one.unconfirmed,
+            )
+            for key, terms in self._tables()
             for rule, one in terms.sourced()
         )
         return {one.rule: one for one in found}
@@ -236,7 +139,7 @@ class TermsRegistry:
         if verdict := self._malformed(route, provider, host):
             return verdict
         here = host is not None and _is_loopback(host)
-        rules, terms = self._rules_of(_LOCAL if here else provider)
+        rules, terms = self._rules_of(LOCAL if here else provider)
         model = self._bare_model(route.model, provider)
         case = _Case(route=route, rules=rules, model=model, host=host, terms=terms)
         for question in self._questions():
@@ -264,11 +167,14 @@ class TermsRegistry:
         """Whose host this is: a provider of the registry, `local` for loopback, None for nobody that it knows."""
         plain = _plain_host(host)
         if _is_loopback(plain):
-            return _LOCAL
+            return LOCAL
         providers = self._content.providers.items()
         return next((key for key, terms in providers if terms.hosts.has(plain)), None)
 
     # --- who is who ---
+
+    def _tables(self) -> tuple[tuple[str, ProviderTerms], ...]:
+        return (*self._content.providers.items(), (UNKNOWN, self._content.unknown))
 
     def _canonical(self, provider: str) -> str:
         plain = provider.strip().lower().replace("_", "-")
@@ -278,14 +184,12 @@ class TermsRegistry:
         head, slash, tail = model.lower().partition("/")
         return tail if slash and self._canonical(head) == provider else model.lower()
 
-    def _rules_of(self, provider: str) -> tuple[str, _Terms]:
+    def _rules_of(self, provider: str) -> tuple[str, ProviderTerms]:
         """The name that rule ids begin with, and the terms."""
         terms = self._content.providers.get(provider)
-        return (_UNKNOWN, self._content.unknown) if terms is None else (provider, terms)
+        return (UNKNOWN, self._content.unknown) if terms is None else (provider, terms)
 
-    def _form(
-        self, provider: str, secret: str | None
-    ) -> tuple[AuthMode, tuple[str, _Bound] | None]:
+    def _form(self, provider: str, secret: str | None) -> tuple[AuthMode, tuple[str, Bound] | None]:
         bare = "" if secret is None else _bare_secret(secret)
         if not bare:
             return "none", None
@@ -331,7 +235,7 @@ class TermsRegistry:
         )
 
     def _malformed(self, route: Route, provider: str, host: str | None) -> TermsVerdict | None:
-        if not _PROVIDER.fullmatch(provider):
+        if not PROVIDER_NAME.fullmatch(provider):
             return self._verdict(
                 "registry/provider",
                 f"{route.provider!r} is not a provider's name; give one of letters, digits, dots and dashes",
@@ -382,7 +286,7 @@ class TermsRegistry:
 
     def _ask_host(self, case: _Case) -> TermsVerdict | None:
         host, hosts = case.host, case.terms.hosts
-        if host is None or (case.rules == _LOCAL and _is_loopback(host)):
+        if host is None or (case.rules == LOCAL and _is_loopback(host)):
             return None
         keyless = case.route.auth == "none"
         if hosts.has(host):
@@ -429,7 +333,7 @@ class TermsRegistry:
         place = "in this process" if case.host is None else f"at {case.host}"
         how = f"{_IN_WORDS[case.route.auth]} over {case.route.protocol} {place}"
         text = f"{case.terms.name} takes {how}"
-        if case.rules == _UNKNOWN:
+        if case.rules == UNKNOWN:
             text = (
                 f"{case.route.provider!r} is not in the registry {self.version}, its own terms are the user's to know; "
                 f"it is admitted with {how}"
@@ -437,6 +341,8 @@ class TermsRegistry:
         return self._verdict(f"{case.rules}/admitted", text, allowed=True)
 
     def _verdict(self, rule: str, text: str, *, allowed: bool = False) -> TermsVerdict:
+        if not allowed and rule in self._unconfirmed:
+            text = f"{text} (of this rule, {self._unconfirmed[rule]})"
         return TermsVerdict(allowed=allowed, rule=rule, text=text, registry=self.version)
 
 
@@ -447,30 +353,12 @@ def load_terms() -> TermsRegistry:
     Raises:
         SettingsError: The file is missing or broken, which is a broken installation.
     """
-    try:
-        text = files("surefoot.policy").joinpath(_FILE).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        _broken(type(error).__name__)
-    return parse_terms(text)
+    return TermsRegistry(load_file())
 
 
 def parse_terms(text: str) -> TermsRegistry:
     """The registry that a TOML text holds; `SettingsError` names the place that is wrong."""
-    try:
-        plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        _broken(str(error))
-    try:
-        return TermsRegistry(_File.model_validate(plain))
-    except ValidationError as error:
-        first = error.errors()[0]
-        _broken(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
-
-
-def _broken(what: str) -> NoReturn:
-    raise SettingsError(
-        f"the provider terms ({_FILE}) cannot be used: {what}; install Surefoot anew"
-    ) from None
+    return TermsRegistry(parse_file(text))
 
 
 # --- small questions ------------------------------------------------------------------------------

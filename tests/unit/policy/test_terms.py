@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SettingsError
 from surefoot.policy.terms import (
-    AuthMode,
-    Protocol,
     Route,
     TermsRegistry,
     TermsVerdict,
     load_terms,
     parse_terms,
 )
+from surefoot.policy.terms_file import AuthMode, Protocol
 
 FIXTURES = Path(__file__).parents[2] / "data" / "terms" / "fixtures.toml"
 TEXT = files("surefoot.policy").joinpath("terms.toml").read_text(encoding="utf-8")
@@ -29,7 +28,9 @@ PLAIN: dict[str, Any] = tomllib.loads(TEXT)
 PROVIDERS: dict[str, Any] = PLAIN["providers"]
 AUTH: tuple[AuthMode, ...] = get_args(AuthMode)
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
-NAMED = "anthropic openai google moonshot kimi-coding mistral deepseek openrouter ollama local"
+NAMED = (
+    "anthropic openai google moonshot kimi-coding mistral deepseek openrouter bedrock ollama local"
+)
 
 # In pieces, so that no search for secrets stops here.
 ANTHROPIC_KEY = "sk-ant-" + "api03-" + "x" * 24
@@ -91,7 +92,7 @@ def test_a_route_gets_the_verdict_of_its_fixture(
     """Allowed or denied, by the rule that the table names, under the registry's version."""
     verdict = registry.check(route)
     assert (verdict.allowed, verdict.rule) == (allowed, rule), verdict.text
-    assert verdict.registry == registry.version == "2026-11"
+    assert verdict.registry == registry.version == "2026-11-22"
 
 
 def test_every_provider_has_an_allowed_and_a_denied_route() -> None:
@@ -127,7 +128,7 @@ def test_an_unknown_provider_is_told_so(registry: TermsRegistry) -> None:
     """It is admitted, and the record says that nobody has read its terms."""
     verdict = registry.check(one("together", "api.together.xyz"))
     assert verdict.allowed
-    assert "'together' is not in the registry 2026-11" in verdict.text
+    assert "'together' is not in the registry 2026-11-22" in verdict.text
 
 
 # --- properties -----------------------------------------------------------------------------------
@@ -434,7 +435,7 @@ def test_verdicts_and_routes_do_not_change(registry: TermsRegistry) -> None:
 BROKEN = [
     ("[[[", "line 1"),
     ("", "version"),
-    (TEXT.replace('version = "2026-11"', ""), "version"),
+    (TEXT.replace('version = "2026-11-22"', ""), "version"),
     (TEXT.replace('accepts = ["api-key"]', 'accepts = ["apikey"]', 1), r"anthropic\.auth\.accepts"),
     (TEXT.replace('accepts = ["api-key"]', 'takes = ["api-key"]', 1), r"anthropic\.auth\.accepts"),
     (TEXT.replace("date = 2026-11-22", 'date = "soon"', 1), r"anthropic\.auth\.date"),
@@ -462,3 +463,24 @@ def test_a_broken_registry_is_refused_and_the_place_is_named(text: str, place: s
 def test_the_whole_registry_is_read_as_it_stands() -> None:
     """The text that the broken ones are made of is not broken itself."""
     assert parse_terms(TEXT).version == load_terms().version
+
+
+def test_a_denial_by_a_rule_that_is_not_confirmed_says_so() -> None:
+    """Whoever is refused learns how sure the registry is; what was found again has nothing to add."""
+    registry = load_terms()
+    doubtful = {id_: rule for id_, rule in registry.rules().items() if rule.unconfirmed}
+    assert doubtful
+    assert all(rule.source.startswith("https://") for rule in doubtful.values())
+    refused = registry.check(one("moonshot", "api.moonshot.ai", model="gpt-5"))
+    assert (refused.rule, refused.rule in doubtful) == ("moonshot/models", True)
+    assert doubtful[refused.rule].unconfirmed in refused.text
+    sure = registry.check(one("anthropic", "api.anthropic.com", model="gpt-5"))
+    assert sure.rule not in doubtful
+    assert "(of this rule" not in sure.text
+
+
+def test_a_rule_of_our_own_cannot_be_unconfirmed() -> None:
+    """It has no page."""
+    own = 'note = "Own rule: whatever the local server speaks."'
+    with pytest.raises(SettingsError, match="no page that it could be confirmed by"):
+        parse_terms(TEXT.replace(own, f'{own}\nunconfirmed = "x"'))

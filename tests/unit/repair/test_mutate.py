@@ -57,6 +57,8 @@ FIXES = [
     ("return a ** 2", "return a * 2"),
     ("return a % 2 == 0", "return a % 2 == 1"),
     ("return isinstance(a, int)", "return isinstance(a, str)"),
+    ("return a.lstrip('re:')", "return a.removeprefix('re:')"),
+    ("return a.strip('.py')", "return a.removesuffix('.py')"),
     ("return (a.end, b.end)", "return (a.end, max(a.end, b.end))"),
 ]
 

@@ -41,6 +41,12 @@ _METHODS: Final = (
     ("encode", "decode"),
     ("fullmatch", "match", "search"),
 )
+_WHOLE_WORD: Final[Mapping[str, tuple[str, ...]]] = {
+    "lstrip": ("removeprefix",),
+    "rstrip": ("removesuffix",),
+    "strip": ("removeprefix", "removesuffix"),
+}
+"""What was meant by a call that takes off single characters, in any order, when it is given a word (ruff's B005)."""
 _WRAPS: Final[Mapping[str, float]] = {
     "len({})": 0.2,
     "abs({})": 0.25,
@@ -142,6 +148,20 @@ def _call(site: Site, node: ast.Call) -> Iterator[Mutation]:
         edit = TextEdit(start=begin, end=end + (0 if begin != start else tail), text="")
         yield site.edit([edit], node, "arguments", 0.3)
     yield from _known_calls(site, node)
+    yield from _whole_word(site, node)
+
+
+def _whole_word(site: Site, node: ast.Call) -> Iterator[Mutation]:
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr=name), args=[ast.Constant(value=str(word))], keywords=[]
+        ) if len(word) > 1 and any(c.isalnum() for c in word):
+            end = site.source.end(node.func)
+            for meant in _WHOLE_WORD.get(name, ()):
+                edit = TextEdit(start=end - len(name), end=end, text=meant)
+                yield site.edit([edit], node, "method", 0.8)
+        case _:
+            pass
 
 
 def _put(site: Site, node: ast.expr, text: str) -> TextEdit:
