@@ -242,6 +242,7 @@ class Range:
             solver_asker=MeteredModel(nobody, journal, self._ceilings, clock),
             gates=dict(default_gates()),
             policy=self._policy,
+            person=Nobody(),
             clock=clock,
             sandbox=SandboxLevel.BUBBLEWRAP,
             unsandboxed_allowed=False,
@@ -251,7 +252,6 @@ class Range:
             planner=RulePlanner(lambda _finding: False),
             critic=SyntaxCritic(lambda path: path.startswith("test")),
             reviewers=(RuleReviewer(()),),
-            person=Nobody(),
             router=PolicyRouter(
                 RoutingPolicy(cards=cards, rules=Rules(pinned=cards[0].name)), askers.__getitem__
             ),

@@ -62,6 +62,8 @@ def commits() -> Iterator[Change]:
     for line in COMMITS.read_text("utf-8").split("\n"):
         commit = line.partition(" ")[0]
         if commit:
+            if not _is_here(commit):
+                sys.exit(f"this clone has no commit {line!r}; it is shallow, or the list is stale")
             listed = _git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).splitlines()
             contents = {p: (_blob(f"{commit}^", p), _blob(commit, p)) for p in listed}
             yield Change(name=line[:70], contents=contents, tests=_kept_tests(commit, listed))
@@ -119,6 +121,11 @@ def runner_marks(change: Change) -> list[str]:
         if after is not None and path.endswith(".py") and not is_test_path(path)
         for mark in suspicious(before, after)
     ]
+
+
+def _is_here(commit: str) -> bool:
+    argv = ["git", "cat-file", "-e", f"{commit}^{{commit}}"]
+    return subprocess.run(argv, cwd=ROOT, check=False, capture_output=True).returncode == 0
 
 
 def _git(*argv: str) -> str:

@@ -1,9 +1,11 @@
 """Honest runs by the dozen: the real kernel, ledger, git and gates, with an executor that knows what it will do.
 
-Nothing is asked of a model or run in a sandbox, so a run takes a second or two; what it leaves behind is what any run
-leaves behind. A seed says which stories are told, and in which variation.
+Most ask nothing of a model and run nothing in a sandbox, so that they take a second or two; what they leave behind is what
+any run leaves behind. A few are told by the whole program: pytest in the sandbox, the agent's tools, a model by rules.
+A seed says which stories are told, and in which variation.
 """
 
+import json
 import random
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from surefoot import __version__
-from surefoot.app import finish
+from surefoot.app import finish, start
 from surefoot.assembly import (
     Frozen,
     Request,
@@ -29,6 +31,7 @@ from surefoot.gates import default_gates
 from surefoot.gitops.push import push_branch
 from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace
 from surefoot.handover import accept, reject
+from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import Asker, Notebook, TrialWorker, TurnInput, TurnOutput, Workspace
@@ -38,6 +41,8 @@ from surefoot.kernel.turn import TurnPorts
 from surefoot.models.catalogue import Card
 from surefoot.models.router import PolicyRouter
 from surefoot.models.select import RoutingPolicy, Rules
+from surefoot.operations import Response, pending_gate, respond_to_gate
+from surefoot.people import ByFunction
 from surefoot.policy.rules import RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Places, Project, open_project
@@ -98,6 +103,7 @@ BOTH = Issue(
     source="test", tests=("tests/test_calc.py::test_double", "tests/test_calc.py::test_triple")
 )
 TOLD = Issue(source="text", text="`double` and `triple` are wrong")
+CALLS_WRONG = "from calc import triple\n\n\ndef shown():\n    return triple()\n"
 DONE = TurnOutput(transcript="I fixed it.", claim="done", effective_actions=1)
 REFUSES = TurnOutput(transcript="I'm sorry, but I can't help with that.", claim="none")
 WAITS = TurnOutput(transcript="I wait for the build to end.", claim="wait")
@@ -127,13 +133,19 @@ class Story:
     works: tuple[Work, ...]
     request: Request = field(default_factory=lambda: Request(issue=BOTH))
     then: tuple[str, ...] = ()
-    """What follows: `resume`, `accept`, `reject`."""
+    """What follows: `resume`, `answer` (a yes to what is asked), `accept`, `reject`."""
+    flags: tuple[str, ...] = ()
+    """Risk flags that are on."""
+    approves: bool = False
+    """A person is there, who says yes to everything."""
     finding: bool = False
     """An auditor holds the bug against the code."""
     action: TurnAction = "commit"
     push: Literal["never", "milestone", "always"] = "never"
     """To a remote that there is, or is not."""
     network: bool = True
+    rules: tuple[Mapping[str, object], ...] | None = None
+    """Told by the whole program, with a model that answers by these rules."""
 
 
 class Doing:
@@ -223,6 +235,51 @@ def _called(root: Path, path: Path) -> list[TestResult]:
     return results
 
 
+def whole_stories(rng: random.Random) -> Sequence[Story]:
+    """Those that the whole program tells."""
+    named = Issue(source="test", tests=("tests/test_calc.py::test_double",))
+    seed = rng.randrange(10**6)
+    agent = Request(issue=BOTH, strategy="agent", seed=seed)
+    search = Request(issue=named, strategy="repair", seed=seed)
+    right = _answers(
+        _call("file_edit", path="calc.py", search="x * 3", replace="x * 4"),
+        _call("file_edit", path="calc.py", search="x * 2", replace="x * 3"),
+        _call("file_edit", path="calc.py", search="x * 4", replace="x * 2"),
+        _call("done"),
+    )
+    found: tuple[Mapping[str, object], ...] = (
+        {"pattern": "Function `double`", "reply": "def double(x):\n    return x * 2\n"},
+    )
+    return (
+        Story(name="agent", works=(), request=agent, rules=right),
+        Story(name="agent accepted", works=(), request=agent, rules=right, then=("accept",)),
+        Story(
+            name="agent does nothing",
+            works=(),
+            request=replace(agent, max_iterations=2),
+            rules=_answers(_call("done")),
+        ),
+        Story(name="search", works=(), request=search, rules=found),
+    )
+
+
+def _call(tool: str, **params: str) -> str:
+    """An answer of the agent's model."""
+    said = {"thought": f"{tool} is next", "learned": [], "expected_outcome": "what the step needs"}
+    return json.dumps({**said, "tool": tool, "params": params})
+
+
+def _answers(*calls: str) -> tuple[Mapping[str, object], ...]:
+    """Rules by which the n-th call follows when the prompt shows n - 1."""
+    shows = r"(?s)## Calls so far, oldest first\n.*^{}\. [a-z_.]+ \{{"
+    later = tuple(
+        {"purpose": "tool_call", "pattern": shows.format(number), "reply": answer}
+        for number, answer in reversed(list(enumerate(calls)))
+        if number
+    )
+    return (*later, {"purpose": "tool_call", "reply": calls[0]})
+
+
 def make_project(folder: Path) -> Project:
     """A repository with two bugs."""
     root = folder / "repo"
@@ -254,6 +311,13 @@ def stories(rng: random.Random) -> Sequence[Story]:
     stops = Work(files={"calc.py": HALF}, raises=KeyboardInterrupt())
     dies = Work(files={"calc.py": HALF}, raises=KilledHere(), asks=calls)
     new_test = {**fix.files, "tests/test_new.py": NEW_TESTS}
+    flags = ("allow_test_changes",)
+    tests = Work(
+        files={
+            **fix.files,
+            "tests/test_calc.py": BASE_TESTS.replace("half(4) == 2", "half(6) == 3"),
+        }
+    )
     said = replace(DONE, transcript=f"Fixed, I say: {rng.randrange(10**6)}")
     return (
         Story(name="complete", works=(fix,)),
@@ -271,9 +335,18 @@ def stories(rng: random.Random) -> Sequence[Story]:
             request=Request(issue=TOLD),
         ),
         Story(name="no test shows it", works=(fix,), request=Request(issue=TOLD)),
+        Story(name="breaks a boundary", works=(Work(files={**fix.files, "show.py": CALLS_WRONG}),)),
         Story(
             name="touches a test",
             works=(Work(files={"tests/test_calc.py": BASE_TESTS.replace("== 4", "== 6")}),),
+        ),
+        Story(name="tests change", works=(tests,), flags=flags, approves=True),
+        Story(name="tests change unseen", works=(tests,), flags=flags),
+        Story(
+            name="tests change by a later word",
+            works=(tests,),
+            flags=flags,
+            then=("answer", "resume"),
         ),
         Story(
             name="hides what it did",
@@ -317,6 +390,9 @@ class _Scene:
 
 def tell(project: Project, story: Story, run_id: RunId, around: Surroundings) -> None:
     """Let it happen, and leave behind what it leaves behind."""
+    if story.rules is not None:
+        _tell_whole(project, story, run_id, around)
+        return
     scene = _Scene(
         project=project,
         story=story,
@@ -329,15 +405,31 @@ def tell(project: Project, story: Story, run_id: RunId, around: Surroundings) ->
         _begin(scene, Journal(ledger, around.clock))
     for step in story.then:
         if step == "accept":
-            accept(project, run_id, around)
-            subprocess.run(
-                ["git", "reset", "--quiet", "--hard", "HEAD~1"], cwd=project.root, check=True
-            )
+            _accept(project, run_id, around)
+        elif step == "answer":
+            pending = pending_gate(project, run_id)
+            assert pending is not None
+            yes = Response(who="ursula", approve=True, diff=str(pending.diff))
+            respond_to_gate(project, run_id, yes, around)
         elif step == "reject":
             reject(project, run_id, around, "not wanted")
         else:
             with suppress(KilledHere), open_ledger(project, run_id, around) as ledger:
                 _again(scene, Journal(ledger, around.clock))
+
+
+def _tell_whole(project: Project, story: Story, run_id: RunId, around: Surroundings) -> None:
+    file = project.root.parent / "rules.json"
+    file.write_text(json.dumps({"schema": 1, "rules": story.rules}))
+    request = replace(story.request, model=f"scripted:{file}")
+    start(project, request, around, run_id=run_id)
+    if "accept" in story.then:
+        _accept(project, run_id, around)
+
+
+def _accept(project: Project, run_id: RunId, around: Surroundings) -> None:
+    accept(project, run_id, around)
+    subprocess.run(["git", "reset", "--quiet", "--hard", "HEAD~1"], cwd=project.root, check=True)
 
 
 def _begin(scene: _Scene, journal: Journal) -> None:
@@ -346,7 +438,10 @@ def _begin(scene: _Scene, journal: Journal) -> None:
         update={"turn_action": story.action, "turn_push": story.push}
     )
     risk = project.settings.risk.model_copy(
-        update={"allow_network": story.network and story.push != "never"}
+        update={
+            "allow_network": story.network and story.push != "never",
+            **dict.fromkeys(story.flags, True),
+        }
     )
     settings = project.settings.model_copy(update={"git": git, "risk": risk})
     frozen = Frozen(settings=settings, request=story.request)
@@ -394,6 +489,7 @@ def _again(scene: _Scene, journal: Journal) -> None:
 def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorkspace) -> None:
     project, story, around = scene.project, scene.story, scene.around
     executor = scene.executor
+    person = ByFunction(lambda _: True, "ursula") if story.approves else around.person
     journal.record(SandboxEnforced(level=SandboxLevel.LANDLOCK, detail="not used"))
     flags = frozen.settings.risk.model_dump()
     policy = RulePolicy(
@@ -422,6 +518,7 @@ def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorksp
         solver_asker=asker("judge"),
         gates=default_gates(),
         policy=policy,
+        person=Remembering(person, journal),
         clock=around.clock,
         sandbox=SandboxLevel.LANDLOCK,
         unsandboxed_allowed=False,
@@ -434,7 +531,6 @@ def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorksp
         planner=RulePlanner(lambda _finding: True),
         critic=SyntaxCritic(is_test_path),
         reviewers=rule_reviewers(),
-        person=around.person,
         router=router,
     )
     Run(ports).run()

@@ -8,11 +8,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from surefoot.app import run_diff
 from surefoot.codec import canonical, digest, encode, plain
-from surefoot.events import Event, GateDecided, Recorded, RunStopped, TestsRan, TurnClosed
+from surefoot.documents import documents_of
+from surefoot.events import (
+    AnswerGiven,
+    BoundariesChecked,
+    Event,
+    GateDecided,
+    PhaseChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    Recorded,
+    RoundDecided,
+    RunStopped,
+    TestsRan,
+    TurnClosed,
+)
+from surefoot.kernel.lifecycle import Phase, Trigger
 from surefoot.ledger import read_events
 from surefoot.ledger.wire import Tip, seal
 from surefoot.project import Project
+from surefoot.report import read_story
 from surefoot.values import Digest, GateOutcome, RunId, RunStatus
 from surefoot.verify.blobs import digests_of
 
@@ -183,6 +200,120 @@ def _commits(recorded: Recorded) -> bool:
     return isinstance(recorded.event, TurnClosed) and recorded.event.commit is not None
 
 
+# --- decisions -----------------------------------------------------------------------------------
+
+
+def retold(project: Project, run_id: RunId, change: Callable[[Recorded], Event | None]) -> None:
+    """Everything that derives from a ledger told anew is made to fit it: hashes, the ref, the documents."""
+    made = rechain(project, run_id, change)
+    anchored(project, run_id, made)
+    folder = project.runs / run_id
+    diff = run_diff(project, read_story(run_id, made))
+    for name, data in documents_of(made, diff, folder).items():
+        (folder / name).write_bytes(data)
+
+
+def _go_forged(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """A round that a decision gate stopped is said to be GO, and the run complete."""
+    del rng
+
+    def forged(recorded: Recorded) -> Event:
+        event = recorded.event
+        if isinstance(event, RoundDecided):
+            gates = tuple(replace(g, passed=True, reason="it holds") for g in event.gates)
+            return replace(event, gates=gates, go=True)
+        return _completed(event)
+
+    retold(project, run_id, forged)
+
+
+def _boundary_mended(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """The boundary that broke is said to hold, so that the gates follow from what is recorded."""
+    del rng
+
+    def forged(recorded: Recorded) -> Event:
+        event = recorded.event
+        if isinstance(event, BoundariesChecked):
+            whole = tuple(replace(b, problem="") for b in event.boundaries)
+            return replace(event, boundaries=whole)
+        if isinstance(event, RoundDecided):
+            told = f"{len(event.gates)} boundaries changed, all contracts hold"
+            gates = tuple(
+                g if g.passed else replace(g, passed=True, reason=told) for g in event.gates
+            )
+            return replace(event, gates=gates, go=True)
+        return _completed(event)
+
+    retold(project, run_id, forged)
+
+
+def _completed(event: Event) -> Event:
+    if isinstance(event, PhaseChanged) and event.before == Phase.DELTA_CRITIQUE:
+        return replace(event, trigger=Trigger.CRITIQUE_PASSED, after=Phase.COMPLETE)
+    if isinstance(event, RunStopped):
+        return replace(event, status=RunStatus.COMPLETE)
+    return event
+
+
+def _go_rests_on_another(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """A gate's reason, or the record that it rests on, is another one."""
+    at = rng.randrange(5)
+
+    def forged(recorded: Recorded) -> Event:
+        event = recorded.event
+        if not isinstance(event, RoundDecided):
+            return event
+        gates = list(event.gates)
+        change: dict[str, Any] = {"events": ()} if rng.random() < 0.5 else {"reason": "it holds"}
+        gates[at] = replace(gates[at], **change)
+        return replace(event, gates=tuple(gates))
+
+    retold(project, run_id, forged)
+
+
+def _other_approval(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """What was approved is said to have been this diff, and was another one."""
+
+    def forged(recorded: Recorded) -> Event:
+        event = recorded.event
+        if not isinstance(event, QuestionAsked | QuestionAnswered | AnswerGiven) or not event.diff:
+            return event
+        shown: Any = json.loads((project.blobs / event.diff[:2] / event.diff).read_bytes())
+        data = canonical({**shown, "patch": f"# {at}\n"})
+        found = digest(data)
+        (project.blobs / found[:2]).mkdir(exist_ok=True)
+        (project.blobs / found[:2] / found).write_bytes(data)
+        return replace(event, diff=Digest(found))
+
+    at = rng.random()
+    retold(project, run_id, forged)
+
+
+def _unapproved(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """Nobody was asked, or so it is told."""
+    del rng
+    asked = (QuestionAsked, QuestionAnswered, AnswerGiven)
+    retold(project, run_id, lambda r: None if isinstance(r.event, asked) else r.event)
+
+
+def _boundaries_untold(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """What a round changed is left out of its record."""
+    del rng
+
+    def forged(recorded: Recorded) -> Event:
+        event = recorded.event
+        return replace(event, files=()) if isinstance(event, BoundariesChecked) else event
+
+    retold(project, run_id, forged)
+
+
+def _undecided(project: Project, run_id: RunId, rng: random.Random) -> None:
+    """Nothing says that the gates were ever asked."""
+    del rng
+    gone = (RoundDecided, BoundariesChecked)
+    retold(project, run_id, lambda r: None if isinstance(r.event, gone) else r.event)
+
+
 # --- blobs ---------------------------------------------------------------------------------------
 
 
@@ -334,6 +465,27 @@ def _documented(project: Project, run_id: RunId) -> bool:
     return (project.runs / run_id / "summary.json").exists()
 
 
+def _decided(*, go: bool) -> Fits:
+    """It rests, and its last round was GO, or STOP."""
+
+    def fits(project: Project, run_id: RunId) -> bool:
+        events = [r.event for r in _events(project, run_id)]
+        rounds = [e for e in events if isinstance(e, RoundDecided)]
+        # What follows an ending is another kind of tampering.
+        stopped = bool(events) and isinstance(events[-1], RunStopped)
+        return stopped and bool(rounds) and rounds[-1].go is go and _rests(project, run_id)
+
+    return fits
+
+
+def _approved(project: Project, run_id: RunId) -> bool:
+    """A person's yes let it go on."""
+    yes = any(
+        isinstance(r.event, QuestionAnswered) and r.event.approved for r in _events(project, run_id)
+    )
+    return yes and _decided(go=True)(project, run_id)
+
+
 TAMPERINGS: tuple[Tampering, ...] = (
     Tampering(name="a bit", apply=_bit, fits=_always),
     Tampering(name="a field", apply=_field, fits=_always),
@@ -349,6 +501,13 @@ TAMPERINGS: tuple[Tampering, ...] = (
         name="re-chained to another tree, ref moved", apply=_tree_of_another, fits=_committed
     ),
     Tampering(name="re-chained with forged reports", apply=_report_rewritten, fits=_committed),
+    Tampering(name="a STOP told as GO", apply=_go_forged, fits=_decided(go=False)),
+    Tampering(name="a broken boundary mended", apply=_boundary_mended, fits=_decided(go=False)),
+    Tampering(name="a GO rests on nothing", apply=_go_rests_on_another, fits=_decided(go=True)),
+    Tampering(name="changed files left out", apply=_boundaries_untold, fits=_decided(go=True)),
+    Tampering(name="gates never asked", apply=_undecided, fits=_decided(go=True)),
+    Tampering(name="approved was another diff", apply=_other_approval, fits=_approved),
+    Tampering(name="nobody was asked", apply=_unapproved, fits=_approved),
     Tampering(name="a blob changed", apply=_blob_changed, fits=_always),
     Tampering(name="a blob missing", apply=_blob_gone, fits=_always),
     Tampering(name="two blobs swapped", apply=_blobs_swapped, fits=_always),

@@ -51,6 +51,7 @@ from surefoot.testing.model import ScriptedModel
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import (
     Audit,
+    Diff,
     Digest,
     FileEdit,
     Issue,
@@ -133,9 +134,11 @@ class OneMore:
 class Nobody:
     """A `Person` who is not there."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """Say no."""
-        del approval
+        del approval, diff
         return Answer(approved=False, text=f"{question} {why}", who="nobody")
 
 
@@ -215,6 +218,7 @@ def _ports(
         solver_asker=asker,
         gates=dict(default_gates()),
         policy=policy,
+        person=Nobody(),
         clock=SystemClock(),
         sandbox=SandboxLevel.BUBBLEWRAP,
         unsandboxed_allowed=False,
@@ -224,7 +228,6 @@ def _ports(
         planner=RulePlanner(lambda _finding: False),
         critic=SyntaxCritic(lambda path: path.startswith("test")),
         reviewers=(RuleReviewer(()),),
-        person=Nobody(),
         router=PolicyRouter(routing, lambda _name: asker),
     )
 

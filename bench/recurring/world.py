@@ -227,6 +227,7 @@ class World:
             solver_asker=asker,
             gates=dict(default_gates()),
             policy=policy,
+            person=Nobody(),
             clock=clock,
             sandbox=SandboxLevel.BUBBLEWRAP,
             unsandboxed_allowed=False,
@@ -236,7 +237,6 @@ class World:
             critic=SyntaxCritic(lambda _path: False),
             planner=RulePlanner(lambda _finding: False, Ways(fix="agent")),
             reviewers=(RuleReviewer(()),),
-            person=Nobody(),
             router=PolicyRouter(routing, lambda _name: asker),
         )
 

@@ -1,6 +1,7 @@
 """A run put together: what the user asks for and the settings, with every adapter in its place, driven to a stop."""
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -39,6 +40,7 @@ from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops.push import push_branch
 from surefoot.gitops.workspace import GitWorkspace
+from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.noted import NotedModel
@@ -66,9 +68,10 @@ from surefoot.kernel.run import Run, RunPorts, Step
 from surefoot.kernel.state import UnitState
 from surefoot.kernel.turn import Publisher, Push, TurnPorts
 from surefoot.ledger import FileLedger, recent_turns
-from surefoot.lineup import AUTO, Lineup
-from surefoot.models.registry import EMBEDDED, is_local
+from surefoot.lineup import Lineup
+from surefoot.models.registry import AUTO, EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
+from surefoot.people import Nobody, Quiet
 from surefoot.plans import Assignment, Plan
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
@@ -87,6 +90,7 @@ from surefoot.suite import (
     detect,
     suspicious_source,
 )
+from surefoot.system import RandomIds, SystemClock
 from surefoot.upkeep import Lifecycle
 from surefoot.values import (
     Ceilings,
@@ -222,6 +226,27 @@ class Surroundings:
     models: Callable[[Model], Model] = lambda model: model
     processes: Callable[[FencedProcesses], Processes] = lambda processes: processes
     """What stands between a run and each model that it asks, and between it and its commands."""
+
+    @classmethod
+    def real(
+        cls,
+        environ: Mapping[str, str],
+        person: Person | None = None,
+        progress: Progress | None = None,
+    ) -> "Surroundings":
+        """The real clock and ids, and the interpreter that runs this.
+
+        `person` is asked what a run needs a person for; without one every answer is a no. `progress` sees every event.
+        """
+        return cls(
+            clock=SystemClock(),
+            ids=RandomIds(),
+            person=person or Nobody(),
+            progress=progress or Quiet(),
+            environ=dict(environ),
+            python=Path(sys.executable),
+            python_home=tuple({Path(sys.prefix), Path(sys.base_prefix)}),
+        )
 
 
 Metered = Callable[[Model], Asker]
@@ -460,6 +485,8 @@ def drive(
     """Run until it stops; the stop is in the ledger."""
     project, frozen, parts = session.project, session.frozen, session.parts
     journal, around = session.journal, session.around
+    person = Remembering(around.person, journal)
+    session = replace(session, around=replace(around, person=person))
     level = parts.processes.level
     journal.record(SandboxEnforced(level=level, detail=parts.fence))
     policy = policy_of(project, frozen)
@@ -486,6 +513,7 @@ def drive(
         solver_asker=judges,
         gates=default_gates(),
         policy=policy,
+        person=person,
         clock=around.clock,
         sandbox=level,
         unsandboxed_allowed=frozen.request.unsandboxed,
@@ -500,10 +528,10 @@ def drive(
         planner=work.planner,
         critic=SyntaxCritic(parts.suite.is_test_path),
         reviewers=_reviewers(frozen, judges, journal),
-        person=around.person,
         router=work.router,
         between=work.between,
         works_over=work.works_over,
+        asks=frozen.request.assignment is None,
     )
     Run(ports).run()
 

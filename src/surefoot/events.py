@@ -375,6 +375,10 @@ class QuestionAsked:
     kind: Literal["question.asked"] = "question.asked"
     question: str
     why: str
+    approval: bool = True
+    """Else words are asked for."""
+    diff: Digest | None = None
+    """What is to be approved: blob of the diff that the person is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,6 +387,22 @@ class QuestionAnswered:
 
     event_class: ClassVar[EventClass] = "orchestrator"
     kind: Literal["question.answered"] = "question.answered"
+    approved: bool
+    text: str
+    who: str
+    diff: Digest | None = None
+    """The diff that the answer is about; it holds for no other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerGiven:
+    """A person answered what a paused run had asked, for when it is taken up again (SPEC B12)."""
+
+    event_class: ClassVar[EventClass] = "orchestrator"
+    kind: Literal["answer.given"] = "answer.given"
+    question: str
+    diff: Digest | None
+    """The diff that the answer is about; it holds for no other."""
     approved: bool
     text: str
     who: str
@@ -1215,6 +1235,7 @@ Event: TypeAlias = (
     | ReviewGiven
     | QuestionAsked
     | QuestionAnswered
+    | AnswerGiven
     | Decided
     | LedgerRepaired
     | RunsCollected

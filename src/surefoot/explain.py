@@ -5,6 +5,7 @@ from functools import singledispatch
 
 from surefoot.events import (
     ActionDecided,
+    AnswerGiven,
     BudgetRefused,
     CandidatesRejected,
     CandidateTried,
@@ -276,7 +277,17 @@ def _(event: QuestionAsked) -> str:
 def _(event: QuestionAnswered) -> str:
     if not event.text and not event.approved:
         return f"{event.who} answered"
-    return f"{event.who} {'approved' if event.approved else 'did not approve'} {event.text!r}"
+    about = f" diff {event.diff[:12]}" if event.diff else ""
+    return (
+        f"{event.who} {'approved' if event.approved else 'did not approve'}{about}: {event.text!r}"
+    )
+
+
+@_tell.register
+def _(event: AnswerGiven) -> str:
+    word = "approved" if event.approved else "answered"
+    about = f" diff {event.diff[:12]}" if event.diff else ""
+    return f"{event.who} {word}{about} while the run was paused: {event.text!r}"
 
 
 @_tell.register

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.models import open_model
 from surefoot.models.catalogue import Card, Catalogue, load_catalogue
-from surefoot.models.registry import Access, check_spec, host_of, is_local
+from surefoot.models.registry import AUTO, Access, check_spec, host_of, is_local
 from surefoot.models.select import (
     WINDOW,
     Denial,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking mod
     from surefoot.events import TurnClosed
     from surefoot.kernel.ports import Model
 
-AUTO: Final = "auto"
-"""As a model's name: choose from all that the catalogue knows and the user has credentials for."""
 Role: TypeAlias = Literal["works", "judges"]
 _WORKED: Final = frozenset({Classification.PROGRESS, Classification.COMPLETE})
 
@@ -150,9 +148,13 @@ class Lineup:
             return UnavailableModel(name, str(error))
 
     def denial(self, card: Card) -> Denial | None:
-        """What credentials and terms have against asking a model."""
+        """What its name, credentials and terms have against asking a model."""
         if is_local(card.name):
             return None
+        try:
+            check_spec(card.name)
+        except SettingsError as error:
+            return Denial(model=card.name, rule="name", reason=str(error))
         try:
             return self._hosted_denial(card)
         except SettingsError as error:

@@ -31,8 +31,7 @@ from surefoot.kernel.budget import exhausted
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.run import Step, resolved
-from surefoot.lineup import AUTO
-from surefoot.models.registry import is_local
+from surefoot.models.registry import AUTO, is_local
 from surefoot.plan import counted, documents, judge, risks_of, written
 from surefoot.plans import Plan, Question, Refusal
 from surefoot.project import PLAN_PREFIX, Project

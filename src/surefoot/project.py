@@ -188,7 +188,8 @@ def open_project(path: Path, places: Places) -> Project:
     settings, found = read_settings(repository.root)
     project = Project(
         repository=repository,
-        places=places,
+        # Git and the sandbox work in other folders than the caller's.
+        places=Places(state=places.state.absolute(), cache=places.cache.absolute()),
         settings=settings,
         settings_hash=found,
         untrusted=(),

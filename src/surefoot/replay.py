@@ -137,6 +137,8 @@ def _play(
                 )
                 drive(session, workspace)
                 while journal.state.status in RESUMABLE and tape.unmet() is not None:
+                    for answer in tuple(tape.given()):
+                        journal.record(answer)
                     drive(session, workspace)
         finally:
             ledger.close()

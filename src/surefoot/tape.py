@@ -17,6 +17,7 @@ from surefoot.codec import decode, difference, digest_of, plain
 from surefoot.decisions.environment import ENVIRONMENT, EnvironmentQuestion
 from surefoot.errors import DivergenceError
 from surefoot.events import (
+    AnswerGiven,
     BudgetReserved,
     Decided,
     Event,
@@ -54,6 +55,7 @@ from surefoot.models.select import GROUNDED
 from surefoot.records import Reader, settled
 from surefoot.values import (
     CommitId,
+    Diff,
     Digest,
     Message,
     ModelAnswer,
@@ -103,7 +105,14 @@ class Tape:
         self.compared = 0
         """Events that were held against the record, and were the same."""
         self._answers = self._recorded_answers()
-        self._people = deque(r.event for r in self._events if isinstance(r.event, QuestionAnswered))
+
+    def given(self) -> Iterator[AnswerGiven]:
+        """What a person answered next, before the run was taken up again."""
+        for recorded in self._ahead():
+            if isinstance(recorded.event, AnswerGiven):
+                yield recorded.event
+            elif not _is_silent(recorded.event):
+                return
 
     def unmet(self) -> str | None:
         """The first event of the record that the replay did not come to, in words; None when it came to all."""
@@ -161,12 +170,15 @@ class Tape:
     def sleep(self, seconds: float) -> None:
         """The wait is over already."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """What the person said then."""
-        del why, approval
-        if not self._people:
+        del why, approval, diff
+        ahead = (r.event for r in self._ahead() if isinstance(r.event, QuestionAnswered))
+        said = next(ahead, None)
+        if said is None:
             raise DivergenceError(f"the replay asks a person, which the run did not: {question}")
-        said = self._people.popleft()
         return Answer(approved=said.approved, text=said.text, who=said.who)
 
     def model(self, name: str) -> Model:

@@ -14,13 +14,13 @@ from bench.shelf import WHO
 from surefoot.app import Outcome, resume, start
 from surefoot.assembly import Request, Session, Surroundings
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.events import (
     ChildEnded,
     ChildStarted,
     Event,
 )
 from surefoot.ledger import read_events
+from surefoot.people import Nobody, Quiet
 from surefoot.planrun.children import Order
 from surefoot.planrun.run import drive_plan
 from surefoot.plans import Plan

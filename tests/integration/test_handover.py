@@ -9,13 +9,13 @@ import pytest
 from surefoot.app import resume, start
 from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.codec import encode
 from surefoot.errors import UsageError
 from surefoot.events import RunOpened, RunStopped
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
 from surefoot.kernel.journal import Journal
+from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.values import FileEdit, Issue, RunId, RunStatus
 from surefoot.verify import verify_run

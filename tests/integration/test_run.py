@@ -24,6 +24,7 @@ from surefoot.events import (
     RunOpened,
     RunResumed,
     RunStopped,
+    SelfFeedback,
     ToolCalled,
     TurnClosed,
 )
@@ -39,6 +40,7 @@ from surefoot.kernel.ports import (
     Executor,
     Gate,
     Notebook,
+    Person,
     Processes,
     Suite,
     TrialWorker,
@@ -67,6 +69,7 @@ from surefoot.values import (
     Audit,
     Ceilings,
     Classification,
+    Diff,
     Digest,
     FileEdit,
     GateName,
@@ -156,9 +159,11 @@ def raises(error: BaseException) -> Work:
 class Refusing:
     """Nobody approves."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """Say no."""
-        del approval
+        del approval, diff
         return Answer(approved=False, text="", who="nobody")
 
 
@@ -179,6 +184,7 @@ class Bench:
     """Each named by its tier, with something after a dash where there are several of one."""
     judge: Callable[[Ceilings], Asker] | None = None
     clock: FakeClock = field(default_factory=FakeClock)
+    person: Person = field(default_factory=Refusing)
 
     def __post_init__(self) -> None:
         self.ledger = MemoryLedger(clock=self.clock)
@@ -272,6 +278,7 @@ class Bench:
             solver_asker=self.judge(ceilings) if self.judge else asker("judge"),
             gates=self.gates,
             policy=policy,
+            person=self.person,
             clock=clock,
             sandbox=self.processes.level,
             unsandboxed_allowed=False,
@@ -282,7 +289,6 @@ class Bench:
             planner=RulePlanner(lambda _finding: False),
             critic=SyntaxCritic(lambda path: path.startswith("test")),
             reviewers=(RuleReviewer(self.inspectors),),
-            person=Refusing(),
             router=router,
         )
 
@@ -538,6 +544,21 @@ def test_no_reachable_judge_is_a_blocker_of_its_own_class(bench: Bench) -> None:
     assert "there is no key" in bench.reason
     bench.judge = None
     assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
+
+
+def test_a_verdict_that_flips_on_the_same_evidence_is_an_event(bench: Bench) -> None:
+    """The tree was no work before and is a standstill now: both are told, once; the same verdict again tells nothing (SPEC A6)."""
+    nothing = says(TurnOutput(transcript="", claim="none"))
+    busy = says(TurnOutput(transcript="", claim="none", effective_actions=1))
+    bench.run(nothing, busy)
+    kinds = [turn.classification for turn in bench.turns]
+    assert kinds[:3] == [
+        Classification.EXECUTOR_NOOP,
+        Classification.BLOCKER_STALL,
+        Classification.BLOCKER_STALL,
+    ]
+    flips = [e for e in bench.of(SelfFeedback) if isinstance(e, SelfFeedback)]
+    assert [(flip.before, flip.after) for flip in flips] == [(kinds[0], kinds[1])]
 
 
 def test_an_executor_that_breaks_is_tried_again_and_then_blocked(bench: Bench) -> None:

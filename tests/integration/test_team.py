@@ -10,11 +10,11 @@ from tests.integration.plan_hands import Edits, Hands, git, good, hands_project
 
 from surefoot.assembly import Request, Session
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.events import MilestoneClaimed, MilestoneReleased
 from surefoot.gitops.lease import process_mark
 from surefoot.ledger import read_events
 from surefoot.nodes import NodeKind
+from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import drive_plan
 from surefoot.plans import Plan
 from surefoot.project import Project, open_project

@@ -218,6 +218,7 @@ SAMPLES: tuple[e.Event, ...] = (
     ),
     e.QuestionAsked(question="May tests change?", why="the plan announces it"),
     e.QuestionAnswered(approved=False, text="", who="nobody"),
+    e.AnswerGiven(question="May tests change?", diff=BLOB, approved=True, text="yes", who="ursula"),
     e.Decided(
         decision="candidate_edit",
         inputs=BLOB,

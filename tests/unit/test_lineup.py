@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.events import TurnClosed
-from surefoot.lineup import AUTO, Lineup, outcomes
+from surefoot.lineup import Lineup, outcomes
 from surefoot.models.catalogue import CardForm, load_catalogue
+from surefoot.models.registry import AUTO
 from surefoot.models.select import Standing, needs_of, select
 from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy.judges import DEFAULT
@@ -105,6 +106,12 @@ def test_what_cannot_be_asked_says_why() -> None:
         lineup().open("gpt-best")
     with pytest.raises(ModelUnavailableError, match=r"OPENAI_API_KEY.*--base-url"):
         lineup("openai/m").open("openai/m")
+
+
+@pytest.mark.parametrize("name", ["auto", "gpt-best", "openai/"])
+def test_what_is_no_models_name_is_denied_for_its_name(name: str) -> None:
+    """Not for a key in a variable that nobody reads; the choice among all is no model that may follow."""
+    assert denied(lineup(use=[name]), name) == "name"
 
 
 def test_the_default_judges_are_those_with_a_key_and_else_the_embedded_model() -> None:

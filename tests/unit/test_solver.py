@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from surefoot.codec import encode
 from surefoot.events import Event
 from surefoot.kernel.ports import Observation, TurnOutput
 from surefoot.solver import RuleSolver
@@ -271,6 +272,35 @@ def test_prose_without_work_is_read_by_the_model() -> None:
     assert (hand.asked, checkpoint.decided_by) == (1, "model")
     assert checkpoint.classification is C.EXECUTOR_REFUSED
     assert checkpoint.excerpts == ("look at the parser",)
+
+
+class Listening(Counting):
+    """An asker that keeps what it was asked."""
+
+    def __init__(self, *answers: ModelAnswer) -> None:
+        super().__init__(*answers)
+        self.heard: list[ModelRequest] = []
+
+    def ask(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+        self.heard += requests
+        return super().ask(requests)
+
+
+def test_the_same_observation_is_the_same_prompt_however_long_its_transcript() -> None:
+    """Byte for byte, within the judge's room, and with the executor's words marked as claims (SPEC A7)."""
+    asked = []
+    for text in (PROSE, PROSE, PROSE * 500):
+        hand = Listening(reply(REFUSED))
+        RuleSolver().judge(seen(output=said(text)), hand, hand)
+        asked += hand.heard
+    first, second, long = asked
+    assert encode(first) == encode(second)
+    assert encode(first) != encode(long)
+    assert Counting().count_tokens(long.messages) < len(PROSE * 500)
+    prompt = "".join(m.content for m in first.messages)
+    assert "claims, not facts" in prompt
+    assert "First we should look at the parser" in prompt
+    assert "fix-1" in prompt
 
 
 def test_an_agreeing_checkpoint_is_stamped_without_a_call() -> None:

@@ -54,3 +54,18 @@ def test_models_are_explained_without_what_only_a_run_needs(
     assert not (HEAVY - {"pydantic"}) & loaded
     unasked = {"surefoot.artifacts", "surefoot.events", "surefoot.gitops.workspace"}
     assert not ({"guest"} | unasked) & loaded
+
+
+def test_the_end_looks_for_no_garbage() -> None:
+    """The interpreter's last collection goes through every object there is, which is a good part of a short command."""
+    script = (
+        "import atexit, gc, sys\n"
+        "from surefoot.cli import main\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000))\n"
+        "sys.argv = ['surefoot', '--version']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "True True"

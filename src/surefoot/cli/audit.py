@@ -44,7 +44,7 @@ def audit(
     project = open_here(repo)
     from surefoot import findings
     from surefoot.app import audit as run
-    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.people import Nobody, Quiet
 
     found = run(project, surroundings(Nobody(), Quiet()), unsandboxed=unsandboxed)
     if sarif_out is not None:

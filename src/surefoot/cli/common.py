@@ -101,17 +101,8 @@ def open_here(repo: Path) -> "Project":
 def surroundings(person: "Person", progress: "Progress") -> "Surroundings":
     """The real clock, ids and environment."""
     from surefoot.assembly import Surroundings
-    from surefoot.system import RandomIds, SystemClock
 
-    return Surroundings(
-        clock=SystemClock(),
-        ids=RandomIds(),
-        person=person,
-        progress=progress,
-        environ=dict(os.environ),
-        python=Path(sys.executable),
-        python_home=tuple({Path(sys.prefix), Path(sys.base_prefix)}),
-    )
+    return Surroundings.real(os.environ, person, progress)
 
 
 def print_json(value: object) -> None:

@@ -19,7 +19,7 @@ from surefoot.cli.common import (
 def doctor(repo: RepoOption = Path(), json: JsonOption = False) -> None:
     """Check git, sandbox, model, disk, settings and tests."""
     from surefoot.checkup import examine
-    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.people import Nobody, Quiet
 
     checks = examine(repo, places(), surroundings(Nobody(), Quiet()))
     if json:

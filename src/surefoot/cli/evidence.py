@@ -39,7 +39,7 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Hold a run against itself: hashes, commits, gates, proofs, spending, documents; name the first difference."""
-    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.people import Nobody, Quiet
     from surefoot.verify import open_bundle, open_run, verify_run
 
     if bundle is not None and run is not None:

@@ -107,7 +107,7 @@ def replay(
 ) -> None:
     """Do a run again from its record, without a model; fails at the first record that differs."""
     project = open_here(repo)
-    from surefoot.cli.live import Nobody, Quiet
+    from surefoot.people import Nobody, Quiet
     from surefoot.replay import another
     from surefoot.replay import replay as play
 

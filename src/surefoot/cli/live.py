@@ -39,15 +39,9 @@ from surefoot.events import (
     UnitBlocked,
 )
 from surefoot.kernel.ports import Answer
+from surefoot.values import Diff
 
 _REDRAW_S = 0.1
-
-
-class Quiet:
-    """Shows nothing."""
-
-    def seen(self, recorded: Recorded) -> None:
-        """Ignore it."""
 
 
 class LiveView:
@@ -241,22 +235,23 @@ class LiveView:
             self._out.flush()
 
 
+def printable(text: str) -> str:
+    """Text in which nothing moves the cursor, hides or turns around: who approves a diff has to see all of it."""
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
 class Terminal:
     """A person at the terminal; only a plain yes approves."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
-        """Ask on standard error, read one line."""
-        sys.stderr.write(f"\n{question}\n({why}) {'Approve? [y/N]' if approval else 'Answer:'} ")
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
+        """Show the diff and ask on standard error, read one line."""
+        if diff is not None:
+            sys.stderr.write(f"\n{printable(diff.patch)}")
+        asked = "Approve? [y/N]" if approval else "Answer:"
+        sys.stderr.write(f"\n{printable(question)}\n({printable(why)}) {asked} ")
         sys.stderr.flush()
         text = sys.stdin.readline().strip()
         approved = approval and text.lower() in ("y", "yes")
         return Answer(approved=approved, text=text, who=getpass.getuser())
-
-
-class Nobody:
-    """No person is there: every answer is a no."""
-
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
-        """Decline."""
-        del question, why, approval
-        return Answer(approved=False, text="", who="nobody")

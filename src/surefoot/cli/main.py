@@ -8,6 +8,7 @@ import typer
 
 from surefoot import __version__
 from surefoot.cli import (
+    answer,
     audit,
     doctor,
     evidence,
@@ -59,6 +60,7 @@ app.command("plan")(plan.plan)
 app.command("run")(run.run)
 app.command("status")(run.status)
 app.command("resume")(finish.resume)
+app.command("answer")(answer.answer)
 app.command("show")(inspect.show)
 app.command("explain")(inspect.explain)
 app.command("gates")(gates.gates)
@@ -89,4 +91,8 @@ def main() -> None:
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     # Else pydantic searches everything that is installed for plug-ins, and would let them into our own validation.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    app()
+    try:
+        app()
+    finally:
+        # What is there now goes away with the process, and the interpreter would look through all of it for garbage once more.
+        gc.freeze()

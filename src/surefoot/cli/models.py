@@ -94,6 +94,7 @@ def explain(
     from dataclasses import replace
 
     from surefoot.cli.solve import read_profile
+    from surefoot.models.registry import check_spec
     from surefoot.models.select import Standing, needs_of, select
     from surefoot.vocabulary import Complexity, UnitType
 
@@ -109,6 +110,8 @@ def explain(
         lineup = _lineup_of(project, run_id, model, base_url, chosen)
         work, standing, turns = _of_run(project, run_id, unit)
         needs = needs_of(work.unit_type, work.plan.complexity)
+    for judge in lineup.judging().models:
+        check_spec(judge)
     policy = lineup.routing(turns)
     standing = replace(standing, profile=policy.profile, history=policy.history)
     selection = select(needs, policy.cards, policy.rules, standing)
@@ -154,7 +157,8 @@ def test(
 ) -> None:
     """Ask a model one question and say how it answered; without --model, or with auto, all that a run would ask."""
     from surefoot.cli.trying import Trial, try_part
-    from surefoot.lineup import AUTO, Part
+    from surefoot.lineup import Part
+    from surefoot.models.registry import AUTO
 
     lineup = _lineup(_project(repo), model, base_url, None)
     one = model is not None and model != AUTO

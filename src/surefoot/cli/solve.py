@@ -68,6 +68,10 @@ def solve(
     budget_usd: UsdOption = None,
     budget_tokens: TokensOption = None,
     seed: SeedOption = None,
+    rival: Annotated[
+        list[str] | None,
+        typer.Option("--rival", help="Another model, side by side; a roundtable keeps one run."),
+    ] = None,
     unsandboxed: UnsandboxedOption = False,
     accept: AcceptOption = False,
     quiet: QuietOption = False,
@@ -95,14 +99,20 @@ def solve(
         unsandboxed=unsandboxed,
     )
     around, view = watched(quiet=quiet or json, asks=not json)
-    result = start(project, request, around)
+    if rival:
+        from surefoot.cli.rivals import side_by_side
+
+        result = side_by_side(project, request, rival, around)
+    else:
+        result = start(project, request, around)
     view.close()
     finish(project, result, around, accept=accept, json=json, quiet=quiet)
 
 
 def watched(*, quiet: bool, asks: bool) -> "tuple[Surroundings, LiveView]":
     """The real surroundings with a live view on standard error."""
-    from surefoot.cli.live import LiveView, Nobody, Quiet, Terminal
+    from surefoot.cli.live import LiveView, Terminal
+    from surefoot.people import Nobody, Quiet
 
     _stop_by_signal()
     view = LiveView(sys.stderr)

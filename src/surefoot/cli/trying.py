@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.errors import ModelUnavailableError
+from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.lineup import Lineup, Part
 from surefoot.values import Message, ModelFailure, ModelRequest
 
@@ -59,7 +59,7 @@ def try_part(lineup: Lineup, part: Part) -> Trial:
         return Trial(part=part, reason=f"{part.denial.reason} [{part.denial.rule}]")
     try:
         model = lineup.open(part.model)
-    except ModelUnavailableError as error:
+    except (ModelUnavailableError, SettingsError) as error:
         return Trial(part=part, reason=str(error))
     answer = model.complete((_QUESTION,))[0]
     if isinstance(answer, ModelFailure):

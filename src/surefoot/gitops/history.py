@@ -6,17 +6,18 @@ Nothing here writes into the repository. Replacement refs and grafts, which chan
 import contextlib
 import hashlib
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
-from surefoot.errors import GitError
 from surefoot.gitops import refs
+from surefoot.gitops.files import remove_tree
 from surefoot.gitops.git import Git, decode
 from surefoot.gitops.objects import GITLINK, Objects
 from surefoot.gitops.repository import Repository
+from surefoot.gitops.worktree_git import FULL, fill
 from surefoot.values import CommitId, Diff, RunId, TreeId
 
 _AS_STORED: Final = ("core.useReplaceRefs=false",)
@@ -132,6 +133,8 @@ class RecordedTrees:
         (made / "info" / "alternates").write_text(f"{repository.common_dir / 'objects'}\n")
         git = _git(repository).bound(variables={"GIT_OBJECT_DIRECTORY": made})
         self._objects = Objects(git, scratch, oid_length)
+        self._full = Objects(git.bound(settings=FULL), scratch, oid_length)
+        self._scratch = scratch
 
     def close(self) -> None:
         """End the process that reads; reading again starts another."""
@@ -154,9 +157,15 @@ class RecordedTrees:
         """As `Trees.overlay`."""
         return self._objects.overlay(tree, source, paths)
 
-    def checkout(self, tree: TreeId) -> AbstractContextManager[Path]:
-        """Refused: what has to be run anew was not recorded."""
-        raise GitError(("git", "checkout"), 1, f"nothing is recorded of a run on tree {tree}")
+    @contextlib.contextmanager
+    def checkout(self, tree: TreeId) -> Iterator[Path]:
+        """As `Trees.checkout`, without what submodules hold: to be read, not to be run."""
+        root = Path(tempfile.mkdtemp(dir=self._scratch, prefix="tree-"))
+        try:
+            fill(self._full, tree, root)
+            yield root
+        finally:
+            remove_tree(root)
 
 
 def pack_of(repository: Repository, oids: Iterable[str]) -> bytes:

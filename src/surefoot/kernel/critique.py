@@ -19,7 +19,7 @@ from surefoot.events import (
 )
 from surefoot.judgements import Boundary, DecisionGate, GateId
 from surefoot.kernel.lifecycle import Phase, Trigger, misstep
-from surefoot.kernel.ports import Critic, Workspace
+from surefoot.kernel.ports import Critic, Trees
 from surefoot.values import Finding, GateName, TreeId, TurnId
 
 ASKS: Final[Mapping[GateId, str]] = {
@@ -31,15 +31,17 @@ ASKS: Final[Mapping[GateId, str]] = {
 }
 STOPPING: Final[frozenset[GateId]] = frozenset({"G1", "G2", "G3", "G4"})
 """Where one of these fails, the run stops; a failed G5 is work for another round."""
+LOCKED: Final = "the repository is locked: "
+"""How G1's reason begins when somebody locked it: the lock itself stands in no record of the run."""
 
 
-def look(critic: Critic, workspace: Workspace, base: TreeId, tree: TreeId) -> BoundariesChecked:
+def look(critic: Critic, trees: Trees, base: TreeId, tree: TreeId) -> BoundariesChecked:
     """What a critic says of everything that changed since the base."""
-    changed = workspace.diff(base, tree).paths
+    changed = trees.diff(base, tree).paths
     found: tuple[Boundary, ...] = ()
     if any(map(critic.concerns, changed)):
-        files = workspace.files(base), workspace.files(tree)
-        with workspace.checkout(base) as before, workspace.checkout(tree) as after:
+        files = trees.files(base), trees.files(tree)
+        with trees.checkout(base) as before, trees.checkout(tree) as after:
             found = critic.look(before, after, files, changed)
     return BoundariesChecked(tree=tree, files=changed, boundaries=found)
 
@@ -88,7 +90,7 @@ def _policy(events: Sequence[Recorded], locked: str | None) -> DecisionGate:
     if found is None or not isinstance(found.event, PolicyResolved):
         return _gate("G1", "no policy was resolved")
     if locked is not None:
-        return _gate("G1", f"the repository is locked: {locked}", found)
+        return _gate("G1", f"{LOCKED}{locked}", found)
     if not found.event.can_execute:
         return _gate("G1", f"the policy forbids work: {', '.join(found.event.hard_stops)}", found)
     return _gate("G1", f"mode {found.event.mode}, not locked", found, passed=True)

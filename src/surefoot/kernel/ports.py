@@ -683,6 +683,11 @@ class Answer:
     text: str
     who: str
 
+    @property
+    def is_silence(self) -> bool:
+        """Nobody said anything: that is a no which somebody may still answer later."""
+        return not self.approved and not self.text
+
 
 class Policy(Protocol):
     """What may happen, by rule (SPEC B6)."""
@@ -729,8 +734,17 @@ class Planner(Protocol):
 class Person(Protocol):
     """The one port that asks."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
-        """Ask for an approval: a closed terminal, silence or unknown text is a no. Else for words: empty when there are none."""
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
+        """Ask for an approval: a closed terminal, silence or unknown text is a no. Else for words: empty when there are none.
+
+        Args:
+            question: What may be done, or what has to be known.
+            why: What it is asked for.
+            approval: Whether a yes or no is asked for.
+            diff: What is to be approved; the answer holds for it alone.
+        """
         ...
 
 

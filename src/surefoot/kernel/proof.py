@@ -310,6 +310,16 @@ class Prover:
         existing = set(self.workspace.files(diff.before))
         return tuple(p for p in diff.paths if self._is_guarded(p, existing))
 
+    def steering(self, diff: Diff) -> tuple[str, ...]:
+        """Changed paths that decide what passes, whatever flags allow: tests of the base, and what steers runner and gates."""
+        existing = set(self.workspace.files(diff.before))
+        suite = self.suite
+        return tuple(
+            p
+            for p in diff.paths
+            if suite.is_control_path(p) or (suite.is_test_path(p) and p in existing)
+        )
+
     def _is_guarded(self, path: str, existing: Collection[str]) -> bool:
         if self.suite.is_control_path(path):
             return "allow_ci_changes" not in self.risk_flags

@@ -21,8 +21,6 @@ from surefoot.events import (
     PlanMade,
     PolicyResolved,
     ProviderSwitched,
-    QuestionAnswered,
-    QuestionAsked,
     ReviewGiven,
     RoundDecided,
     RoundVerified,
@@ -30,13 +28,13 @@ from surefoot.events import (
     TurnClosed,
 )
 from surefoot.kernel import audit_round, contradictions, critique
+from surefoot.kernel.asking import ask
 from surefoot.kernel.budget import exhausted, share_used
 from surefoot.kernel.evidence import added_findings
 from surefoot.kernel.failures import FAULTS, REPROCESSING, is_final
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import (
     Critic,
-    Person,
     Planner,
     Reviewer,
     Routed,
@@ -68,6 +66,9 @@ from surefoot.values import (
 _MOST_ESCALATIONS = 2
 """Refusals of one unit on ever higher tiers before the run stops for good (SPEC A5)."""
 _PRESSURE = (0.5, 0.9)
+WHY_APPROVED: Final = (
+    "tests that were there, or what steers tests and gates, would not say the same afterwards"
+)
 _LONGEST_GROUNDING_S: Final = 3600.0
 """How long a model that fails again and again is left alone, where its provider names no time."""
 
@@ -82,13 +83,14 @@ class RunPorts:
     planner: Planner
     critic: Critic
     reviewers: Sequence[Reviewer]
-    person: Person
     router: Router
     """Chooses the executor's model, turn by turn."""
     between: Callable[[UnitState | None], Step | None] = lambda _unit: None
     """Does what has to be done before a unit's turn, or, with None, before the review; a step when that is not to be."""
     works_over: bool = True
     """Work that the end of a round refuses is begun again from the base; else the refusal is the end."""
+    asks: bool = True
+    """A change of what decides what passes needs a person's word; a unit's run leaves that to the run of its plan."""
 
 
 class Run:
@@ -262,7 +264,21 @@ class Run:
                 return self._contradiction(clash)
             if review.action == "BLOCK":
                 return self._sent_back(Trigger.REVIEW_VETOED, f"review: {review.reason}")
-        return Trigger.REVIEW_PASSED, "no reviewer objects"
+        return self._approval() or (Trigger.REVIEW_PASSED, "no reviewer objects")
+
+    def _approval(self) -> Step | None:
+        """What stops the run where a change needs a person's word and has none (SPEC B3, B12)."""
+        diff = self._t.workspace.diff(self.base, self.tree)
+        steering = self._t.prover.steering(diff) if self._p.asks else ()
+        if not steering:
+            return None
+        question = may_change(steering)
+        answer = ask(self._t.person, self._journal, question, WHY_APPROVED, diff=diff)
+        if answer.approved:
+            return None
+        if answer.is_silence:
+            return Trigger.PAUSE, f"a person has to answer, see `surefoot answer`: {question}"
+        return Trigger.BLOCKER, f"{answer.who} did not approve: {question}"
 
     def _post_checks(self) -> Step:
         proofs = self._proofs()
@@ -337,7 +353,7 @@ class Run:
         """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
         unit = self.state.units[closed.unit_id]
         if closed.outcome == GateOutcome.MANUAL_ATTENTION.value:
-            return self._ask_person(closed.reason)
+            return Trigger.BLOCKER, f"not approved: {closed.reason}"
         if self.state.short and unit.ended == "open":
             return Trigger.BUDGET_SPENT, f"a call was not made: {self.state.short}"
         idle = unit.idle > REPROCESSING[FailureClass.EXECUTION].extra_attempts
@@ -442,16 +458,6 @@ class Run:
         when = f"{self._free_at:%Y-%m-%d %H:%M:%S} UTC"
         return Trigger.PAUSE, f"{routed.reason}; asked again from {when} on"
 
-    def _ask_person(self, question: str) -> Step:
-        self._journal.record(QuestionAsked(question=question, why="a gate asks for a person"))
-        answer = self._p.person.ask(question, "a gate asks for a person")
-        self._journal.record(
-            QuestionAnswered(approved=answer.approved, text=answer.text, who=answer.who)
-        )
-        if answer.approved:
-            return Trigger.TURN_ENDED, f"approved by {answer.who}"
-        return Trigger.BLOCKER, f"not approved: {question}"
-
     def _sent_back(self, trigger: Trigger, reason: str) -> Step:
         refused = [u for u in self.state.units.values() if u.ended == "done"]
         if all(u.unit.strategy == "fixer" for u in refused):
@@ -499,6 +505,11 @@ class Run:
         if passed > self._pressure:
             self._pressure = passed
             self._journal.record(BudgetPressure(what="largest share", share=round(share, 3)))
+
+
+def may_change(steering: Sequence[str]) -> str:
+    """The question that a change of these paths puts to a person."""
+    return f"may {', '.join(steering)} change?"
 
 
 def resolved(resolution: Resolution) -> PolicyResolved:

@@ -10,6 +10,7 @@ from functools import singledispatch
 from typing import Final, Literal
 
 from surefoot.events import (
+    AnswerGiven,
     AuditorFinished,
     BudgetRefused,
     BudgetReserved,
@@ -29,6 +30,8 @@ from surefoot.events import (
     PhaseChanged,
     PlanMade,
     PolicyResolved,
+    QuestionAnswered,
+    QuestionAsked,
     Recorded,
     RunOpened,
     RunResumed,
@@ -172,6 +175,12 @@ class RunState:
     """Of a run that executes a plan."""
     asked_last: str = ""
     """The model of the last turn."""
+    asked: QuestionAsked | None = None
+    """The last question, while nobody has answered it."""
+    answers: Mapping[tuple[str, Digest | None], QuestionAnswered | AnswerGiven] = field(
+        default_factory=dict
+    )
+    """What holds of what was answered, by question and diff: approvals, and what was said while nobody worked."""
     status: RunStatus | None = None
     reason: str = ""
     """Of the last step."""
@@ -248,6 +257,7 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
     return replace(
         state,
         turn=None,
+        asked=None,
         status=None,
         earlier_s=earlier,
         segment_start=recorded.time,
@@ -311,6 +321,31 @@ def _undone(state: RunState, reason: str) -> RunState:
     }
     tree = state.opened.base_tree if state.opened else state.head_tree
     return replace(state, units=units, head_tree=tree)
+
+
+@_apply.register
+def _(event: QuestionAsked, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, asked=event)
+
+
+@_apply.register
+def _(event: QuestionAnswered, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    asked = state.asked
+    if asked is None or not (event.approved or event.text):
+        return state
+    answers = state.answers
+    if event.approved and event.diff is not None:
+        answers = {**answers, (asked.question, event.diff): event}
+    return replace(state, asked=None, answers=answers)
+
+
+@_apply.register
+def _(event: AnswerGiven, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    answers = {**state.answers, (event.question, event.diff): event}
+    return replace(state, asked=None, answers=answers)
 
 
 @_apply.register

@@ -24,6 +24,7 @@ from surefoot.events import (
     TurnStarted,
 )
 from surefoot.kernel import evidence
+from surefoot.kernel.asking import ask
 from surefoot.kernel.gatekeeper import DEADLINE_S, decide
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import (
@@ -33,6 +34,7 @@ from surefoot.kernel.ports import (
     Gate,
     GateInput,
     Observation,
+    Person,
     Policy,
     Solver,
     TurnInput,
@@ -92,6 +94,7 @@ class TurnPorts:
     solver_asker: Asker
     gates: Mapping[GateName, Gate]
     policy: Policy
+    person: Person
     clock: Clock
     sandbox: SandboxLevel
     unsandboxed_allowed: bool
@@ -170,8 +173,19 @@ class Turn:
     def _gate(self, name: GateName) -> GateResult:
         """Evaluate one gate and record what it decided."""
         result = decide(self._p.gates[name], name, self._input, deadline_s=self._p.gate_s)
+        if result.outcome is GateOutcome.MANUAL_ATTENTION:
+            result = self._by_person(result)
         self._p.journal.record(GateDecided(result=result))
         return result
+
+    def _by_person(self, result: GateResult) -> GateResult:
+        """What a gate leaves to a person passes by a plain yes to this very diff, and else not."""
+        why = f"the {result.gate} gate asks for a person"
+        answer = ask(self._p.person, self._p.journal, result.reason, why, diff=self._input.diff)
+        if not answer.approved:
+            return result
+        told = f"approved by {answer.who}: {result.reason}"
+        return replace(result, outcome=GateOutcome.PASS, failure=None, reason=told)
 
     def _execute(self) -> None:
         executor = self._p.executors[self._unit.unit.strategy]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from surefoot.models.openai_chat import Price
 
 EMBEDDED: Final = "embedded"
+AUTO: Final = "auto"
+"""As a model's name: choose from all that the catalogue knows and the user has credentials for."""
 _SCRIPTED: Final = "scripted:"
 _ENDPOINTS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com/v1",
@@ -99,6 +101,10 @@ def check_spec(spec: str) -> None:
     Raises:
         SettingsError: The spec is none of the forms.
     """
+    if spec == AUTO:
+        raise SettingsError(
+            f"`{AUTO}` chooses who works, so it stands after --model or in [run] model alone; name a model here"
+        )
     provider, _, name = spec.partition("/")
     hosted = bool(provider and name) and not re.search(r"\s", spec)
     scripted = spec.startswith(_SCRIPTED) and spec != _SCRIPTED

@@ -86,7 +86,9 @@ class _Rounds:
 
     def _ask(self, question: Question) -> bool:
         """Whether the question has an answer now."""
-        self._desk.notebook.record(QuestionAsked(question=shown(question), why=question.why))
+        self._desk.notebook.record(
+            QuestionAsked(question=shown(question), why=question.why, approval=False)
+        )
         answer, by = self._given(question) or self._said(question) or ("", BY_DEFAULT)
         if not answer:
             if question.default is None:

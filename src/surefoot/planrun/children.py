@@ -16,7 +16,7 @@ from surefoot.ledger import read_events
 from surefoot.nodes import Cost
 from surefoot.planrun.brief import issue_for
 from surefoot.planrun.course import changes
-from surefoot.planrun.interrupt import Interruption, OneAtATime, Stop
+from surefoot.planrun.interrupt import OneAtATime, Stop, interruptible
 from surefoot.plans import Assignment, Plan, PlannedUnit
 from surefoot.project import Project, child_run
 from surefoot.settings import RiskSettings
@@ -116,14 +116,7 @@ class Children:
         )
 
     def _run(self, order: Order, run_id: RunId, before: RunState | None, life: Cost) -> None:
-        interruption = Interruption(self._stop)
-        around = replace(
-            self._session.around,
-            clock=interruption.clock(self._session.around.clock),
-            person=self._person,
-            models=interruption.model,
-            processes=interruption.processes,
-        )
+        around = interruptible(self._session.around, self._stop, self._person)
         project = self._project(order)
         if before is None:
             start(project, self._request(order, life), around, run_id=run_id)

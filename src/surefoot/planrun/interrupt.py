@@ -7,14 +7,24 @@ away from the call, for a command by the end of its process tree.
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final, Protocol
 
+from surefoot.assembly import Surroundings
 from surefoot.errors import SandboxError
 from surefoot.kernel.ports import Answer, Clock, Model, Person, Processes, RunningProcess
 from surefoot.models.workers import Workers
-from surefoot.values import Command, Message, ModelAnswer, ModelRequest, ProcessResult, SandboxLevel
+from surefoot.values import (
+    Command,
+    Diff,
+    Message,
+    ModelAnswer,
+    ModelRequest,
+    ProcessResult,
+    SandboxLevel,
+)
 
 Wake = Callable[[], object]
 
@@ -78,6 +88,18 @@ class Interruption:
     def processes(self, processes: "Closable") -> "StoppableProcesses":
         """What it runs commands with."""
         return StoppableProcesses(processes, self)
+
+
+def interruptible(around: Surroundings, stop: Stop, person: Person) -> Surroundings:
+    """The surroundings of one run among several, which ends when they are told to stop; `person` is whom it asks."""
+    through = Interruption(stop)
+    return replace(
+        around,
+        clock=through.clock(around.clock),
+        person=person,
+        models=through.model,
+        processes=through.processes,
+    )
 
 
 class StoppableClock:
@@ -211,7 +233,9 @@ class OneAtATime:
     def __init__(self, person: Person) -> None:
         self._person, self._guard = person, threading.Lock()
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """As the port says; one question after the other."""
         with self._guard:
-            return self._person.ask(question, why, approval=approval)
+            return self._person.ask(question, why, approval=approval, diff=diff)

@@ -68,7 +68,7 @@ class Hosts(Sourced):
 
     def has(self, host: str) -> bool:
         """Whether the host is one of the provider's own."""
-        return any(_host_pattern(one).fullmatch(host) for one in self.accepts)
+        return any(_is_host(host, one) for one in self.accepts)
 
 
 class Tools(Sourced):
@@ -178,6 +178,10 @@ def _broken(what: str) -> NoReturn:
     raise SettingsError(
         f"the provider terms ({_FILE}) cannot be used: {what}; install Surefoot anew"
     ) from None
+
+
+def _is_host(host: str, glob: str) -> bool:
+    return _host_pattern(glob).fullmatch(host) is not None if "*" in glob else host == glob
 
 
 @cache

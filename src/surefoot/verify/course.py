@@ -1,11 +1,12 @@
 """The course of a run: its beginning, its phases, and what let it go from one to the next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from surefoot.assembly import Frozen
-from surefoot.codec import difference, plain
+from surefoot.codec import decode, difference, plain
+from surefoot.decisions.redacted import MARK
 from surefoot.events import (
     ChildEnded,
     ChildStarted,
@@ -15,6 +16,8 @@ from surefoot.events import (
     NodeStarted,
     PhaseChanged,
     PolicyResolved,
+    QuestionAnswered,
+    QuestionAsked,
     Recorded,
     ReviewGiven,
     RoundVerified,
@@ -29,10 +32,11 @@ from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, misstep
 from surefoot.kernel.ports import Reviewer
 from surefoot.kernel.proof import failed
+from surefoot.kernel.run import may_change
 from surefoot.kernel.state import RunState
 from surefoot.kernel.vetoes import heard
-from surefoot.kernel.whole import review_input, whole_proofs
-from surefoot.values import Ceilings, Mode, Resolution
+from surefoot.kernel.whole import ends_of, review_input, whole_proofs
+from surefoot.values import Ceilings, Diff, Digest, Mode, Resolution
 from surefoot.verify.record import Proofs
 
 _ASIDE: Final = (
@@ -112,6 +116,11 @@ class WholeCheck:
     proofs: Proofs
     reviewers: Sequence[Reviewer]
     """Those that look with rules alone, in the order in which they are asked."""
+    asks: bool = True
+    """Whether this run asks a person; a unit's run leaves that to the run of its plan."""
+    _asked: QuestionAsked | None = None
+    _approved: list[tuple[str, Digest]] = field(default_factory=list)
+    """Questions of this phase that a person said yes to, with the diff of each."""
     _reviews: list[ReviewGiven] = field(default_factory=list)
     _round: RoundVerified | None = None
 
@@ -124,11 +133,44 @@ class WholeCheck:
         if isinstance(event, RoundVerified):
             self._round = event
             return self._verified(state, event)
+        if isinstance(event, QuestionAsked):
+            self._asked = event
+        if isinstance(event, QuestionAnswered):
+            return self._answered(event)
         if isinstance(event, PhaseChanged):
-            told = self._passed(event)
-            self._reviews, self._round = [], None
+            told = self._passed(event) or self._let(state, event)
+            self._reviews, self._round, self._approved = [], None, []
             return told
         return ""
+
+    def _answered(self, event: QuestionAnswered) -> str:
+        asked = self._asked
+        if asked is None:
+            return "it answers what nobody asked"
+        if event.diff != asked.diff:
+            return f"diff was {event.diff}, is {asked.diff}"
+        if event.approved and event.diff is not None:
+            self._approved.append((asked.question, event.diff))
+        return ""
+
+    def _let(self, state: RunState, event: PhaseChanged) -> str:
+        """A change of what decides what passes went on by a person's word for exactly this diff (SPEC B12)."""
+        if event.trigger != Trigger.REVIEW_PASSED or not self.asks:
+            return ""
+        prover = self.proofs.at(state, ())
+        diff = prover.workspace.diff(*ends_of(state))
+        steering = prover.steering(diff)
+        if not steering or any(self._is_of(*a, may_change(steering), diff) for a in self._approved):
+            return ""
+        return (
+            f"trigger was 'review-passed', but nobody approved this change of {', '.join(steering)}"
+        )
+
+    def _is_of(self, asked: str, shown: Digest, question: str, diff: Diff) -> bool:
+        found = decode(Diff, self.proofs.get(shown))
+        if MARK.search(found.patch):
+            diff = replace(diff, patch=found.patch)
+        return asked == question and found == diff
 
     def _review(self, state: RunState, event: ReviewGiven) -> str:
         at = len(self._reviews) - 1

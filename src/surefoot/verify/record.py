@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from surefoot.errors import LedgerError
-from surefoot.events import Event, FactLearned, Recorded, RunResumed, TestsRan
+from surefoot.events import Event, FactLearned, Recorded, RunResumed, TestPurpose, TestsRan
 from surefoot.kernel.impact import Impact
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level
@@ -118,11 +118,26 @@ class _RecordedProver(Prover):
             return frozenset()
         return self.settled.get(tree, frozenset())
 
+    def tests(
+        self, tree: TreeId, purpose: TestPurpose, tests: Sequence[str] | None = None
+    ) -> tuple[TestReport, EventId]:
+        """As they were recorded."""
+        del tests
+        recorded = self.journal.tests(tree, purpose)
+        if recorded is None:
+            told = f"no {purpose} run of tests on tree {tree} is recorded where one has to be"
+            raise NotRecordedError(told)
+        return recorded
+
     def findings(self, tree: TreeId) -> Audit:
         """As they were recorded; a run that asks no auditor records none."""
-        if not self.journal.state.audits:
+        audits = self.journal.state.audits
+        if not audits:
             return Audit(results=())
-        return Prover.findings(self, tree)
+        found = audits.get(tree)
+        if found is None or len(found.audit.results) != found.of:
+            raise NotRecordedError(f"no audit of tree {tree} is recorded where one has to be")
+        return found.audit
 
     def _worthy_guess(self, judged: TreeId, base: TreeId, before: TestReport) -> Impact | None:
         del base

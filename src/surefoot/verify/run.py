@@ -24,8 +24,10 @@ from surefoot.gitops.reading import ledger_head, tree_exists
 from surefoot.kernel.state import RunState, apply
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
+from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project
 from surefoot.report import read_story
+from surefoot.suite import is_test_path
 from surefoot.values import RunId, TreeId
 from surefoot.verify.blobs import BlobCheck, digests_of
 from surefoot.verify.commits import Stands, git_fault, stands_of
@@ -33,6 +35,7 @@ from surefoot.verify.course import CourseCheck, WholeCheck
 from surefoot.verify.documents import check_documents
 from surefoot.verify.record import Check, Proofs, Reader
 from surefoot.verify.rerun import Again, run_again
+from surefoot.verify.rounds import RoundCheck
 from surefoot.verify.spending import SpendCheck
 from surefoot.verify.turns import TurnCheck
 
@@ -234,16 +237,20 @@ class _Verifier:
         trees = RecordedTrees(self._project.repository, self._scratch, len(stands.base))
         proofs = Proofs(run_id=self._run_id, get=self._get, trees=trees)
         frozen = self._frozen()
+        present = self._present(stands)
         turns = TurnCheck(
             get=self._get,
             proofs=proofs,
             trees=trees,
-            is_there=self._present(stands),
+            is_there=present,
             unsandboxed=frozen.request.unsandboxed,
         )
         checks = [*self._plain_checks(), turns]
         if not stands.rejected:
-            checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers()))
+            asks = frozen.request.assignment is None
+            checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers(), asks=asks))
+            critic = SyntaxCritic(is_test_path)
+            checks.append(RoundCheck(proofs=proofs, trees=trees, critic=critic, is_there=present))
         try:
             fault = self._walk(checks)
         finally:

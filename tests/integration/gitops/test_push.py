@@ -8,9 +8,9 @@ import pytest
 from bench.stories import Story, make_project, stories, tell
 
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.events import GitStage, PolicyDenied
 from surefoot.ledger import read_events
+from surefoot.people import Nobody, Quiet
 from surefoot.project import Project
 from surefoot.settings import parse_settings
 from surefoot.values import RunId

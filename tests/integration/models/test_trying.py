@@ -88,3 +88,13 @@ def test_settings_that_nobody_trusted_are_said_to_have_no_effect(tmp_path: Path)
     shop = Shop(tmp_path, TESTS, '[run]\nmodel = "openai/m"\n')
     done = shop.surefoot("models", "test", env=NO_KEYS)
     assert "run.model have no effect until `surefoot trust`" in done.stderr
+
+
+def test_the_choice_among_all_is_no_judge(tmp_path: Path) -> None:
+    """A pinned judge is one model: whoever names `auto` is told where that stands, by each command that would ask it."""
+    shop = trusted(tmp_path, '[solver]\nmodel = "auto"\n')
+    done = shop.surefoot("models", "test", "--model", "auto", env=NO_KEYS)
+    assert "failed  auto [judges]: `auto` chooses who works" in done.stdout
+    explained = shop.surefoot("models", "explain", "fix")
+    assert (explained.returncode, explained.stdout) == (1, "")
+    assert "`auto` chooses who works" in explained.stderr

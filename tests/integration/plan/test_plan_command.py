@@ -11,7 +11,6 @@ import pytest
 from tests.integration.plan.almanac import DEFECTS, ISSUE, THREE, Almanac, draft, rules
 
 from surefoot.assembly import Request, Surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.cli.plan import read_answers, read_plan
 from surefoot.codec import decode
 from surefoot.drafting import PlanRequest
@@ -28,11 +27,12 @@ from surefoot.events import (
 from surefoot.inspection import query
 from surefoot.kernel.ports import Answer
 from surefoot.ledger import read_events
+from surefoot.people import Nobody, Quiet
 from surefoot.planner import PlanOutcome, make_plan
 from surefoot.plans import Plan
 from surefoot.project import Places, Project, open_project
 from surefoot.system import RandomIds, SystemClock
-from surefoot.values import Issue, RunId, RunStatus
+from surefoot.values import Diff, Issue, RunId, RunStatus
 from surefoot.verify import verify_run
 
 
@@ -197,9 +197,11 @@ OPEN_QUESTION = {
 class Yes:
     """A person at the terminal."""
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
         """Choose the first option."""
-        del question, why, approval
+        del question, why, approval, diff
         return Answer(approved=False, text="1", who="ursula")
 
 

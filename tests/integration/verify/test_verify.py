@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 
 from surefoot.assembly import Surroundings
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.cli.main import app
 from surefoot.documents import documents_of
 from surefoot.errors import LedgerError, UsageError
@@ -31,6 +30,7 @@ from surefoot.events import (
 )
 from surefoot.handover import collect
 from surefoot.ledger import read_events
+from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.values import GateName, RunId
 from surefoot.verify import open_bundle, open_run, verify_run, write_bundle
@@ -121,7 +121,34 @@ def _said_again(recorded: Recorded) -> Event:
     return replace(event, detail="another") if isinstance(event, SandboxEnforced) else event
 
 
-@pytest.mark.parametrize("tampering", TAMPERINGS[6:15], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("a STOP told as GO", r"line \d+ \(round\.decided\): gates\[0\]\.reason was 'it holds'"),
+        (
+            "a broken boundary mended",
+            r"line \d+ \(boundaries\.checked\): boundaries\[0\]\.problem was '', is .*does not bind",
+        ),
+    ],
+)
+def test_a_forged_go_is_named(name: str, fault: str, tmp_path: Path, around: Surroundings) -> None:
+    """Also where hashes, ref and documents fit it: what a round changed, and what its gates say, follow from the trees."""
+    project = make_project(tmp_path)
+    tell(project, story("breaks a boundary"), RUN, around)
+    assert verify_run(project, RUN).fault is None
+    tampering = next(t for t in TAMPERINGS if t.name == name)
+    assert tampering.fits(project, RUN)
+    tampering.apply(project, RUN, random.Random(5))
+    told = verify_run(project, RUN).fault
+    assert told is not None
+    assert re.match(fault, told)
+
+
+TRAVELS = [*TAMPERINGS[6:12], *TAMPERINGS[14:17], *TAMPERINGS[19:22]]
+"""Those that a run with a GO can carry along."""
+
+
+@pytest.mark.parametrize("tampering", TRAVELS, ids=lambda t: t.name)
 def test_a_bundle_carries_the_fault_with_it(
     tampering: Tampering, project: Project, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from surefoot.plan import Clarity, Desk, clarify
 from surefoot.plans import Clarified, Question
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
-from surefoot.values import Issue
+from surefoot.values import Diff, Issue
 
 
 @dataclass
@@ -30,8 +30,10 @@ class Says:
     words: list[str]
     asked: list[str] = field(default_factory=list)
 
-    def ask(self, question: str, why: str, *, approval: bool = True) -> Answer:
-        del why
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
+        del why, diff
         assert not approval
         self.asked.append(question)
         return Answer(approved=False, text=self.words.pop(0) if self.words else "", who="ursula")

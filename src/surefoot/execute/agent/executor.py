@@ -50,13 +50,12 @@ from surefoot.decisions.tool_call import (
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
 from surefoot.events import (
     PlanRevised,
-    QuestionAnswered,
-    QuestionAsked,
     ToolCalled,
     ToolFinished,
 )
 from surefoot.execute.agent.checks import Checks
 from surefoot.execute.agent.prompt import Scene, Taken, answer_tokens, cut, offered, question_for
+from surefoot.kernel.asking import ask
 from surefoot.kernel.ports import (
     Answer,
     Asker,
@@ -462,11 +461,8 @@ class _Turn:
         """Ask the person for approval, or for words; both are recorded, and words are known from then on."""
         p = self._p
         why = "the executor cannot go on without a person's word"
-        p.notebook.record(QuestionAsked(question=question, why=why))
-        answer = p.around.person.ask(question, why, approval=approval)
-        p.notebook.record(
-            QuestionAnswered(approved=answer.approved, text=answer.text, who=answer.who)
-        )
+        diff = p.workspace.diff(p.task.tree, p.workspace.snapshot()) if approval else None
+        answer = ask(p.around.person, p.notebook, question, why, approval=approval, diff=diff)
         if answer.text:
             self._facts.append(f"{answer.who} said to {question!r}: {answer.text}")
         return answer
@@ -505,9 +501,12 @@ class _Turn:
             )
         if found.action == "Escalate":
             question = f"{found.category}: {found.explanation}. May the work go on?"
-            if self._person(question, approval=True).approved:
+            answer = self._person(question, approval=True)
+            if answer.approved:
                 return self._revise(plan, f"{found.category}: a person lets it go on")
-            return _waiting(question)
+            if answer.is_silence:
+                return _waiting(question)
+            return _Stop(reason=f"{answer.who} does not let it go on: {question}")
         if found.action == "FixAndRetry":
             return self._revise(mended(plan, facts), f"{found.category}: {found.explanation}")
         roomier = replace(plan, steps=(), room=plan.room + 1)
