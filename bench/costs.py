@@ -5,12 +5,14 @@ measures it alone, with fewer rounds. Run it on an idle machine.
 """
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -39,17 +41,33 @@ def main() -> None:
         ("surefoot --version", ("-m", "surefoot", "--version")),
         ("surefoot --help", ("-m", "surefoot", "--help")),
     ):
-        times = sorted(_start(argv) for _ in range(STARTS))
-        print(f"  {name:<20} p50 {statistics.median(times):6.1f} ms  least {times[0]:6.1f} ms")
-    explained = sorted(explain_ms())
-    print(f"  models explain, {MODELS} models  p50 {statistics.median(explained):.1f} ms")
+        _show(name, [_start(argv) for _ in range(STARTS)])
+    _show(f"models explain, {MODELS} models", explained())
     for title, *module in PARTS:
         print(f"\n{title}", flush=True)
         subprocess.run([sys.executable, "-m", *module], check=True)
 
 
-def explain_ms() -> tuple[float, ...]:
-    """How long `surefoot models explain` takes to choose among `MODELS` models, process start included."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What one process took, from its start to its end; that of what it started itself included."""
+
+    wall_ms: float
+    processor_ms: float
+    """Hardly depends on what else the machine does."""
+
+
+def _show(name: str, starts: Sequence[Start]) -> None:
+    wall = sorted(start.wall_ms for start in starts)
+    processor = min(start.processor_ms for start in starts)
+    print(
+        f"  {name:<26} p50 {statistics.median(wall):6.1f} ms  least {wall[0]:6.1f} ms, "
+        f"{processor:6.1f} ms of processor"
+    )
+
+
+def explained() -> tuple[Start, ...]:
+    """What `surefoot models explain` takes to choose among `MODELS` models."""
     names = [*load_catalogue().cards]
     names += [f"bench/model-{number}" for number in range(MODELS - len(names))]
     cards = "".join(f'[[models.card]]\nname = "{n}"\nscores = {{ coding = 60 }}\n' for n in names)
@@ -69,10 +87,18 @@ def explain_ms() -> tuple[float, ...]:
 
 def _start(
     argv: tuple[str, ...], cwd: Path | None = None, env: Mapping[str, str] | None = None
-) -> float:
-    began = time.perf_counter()
+) -> Start:
+    began, used = time.perf_counter(), _used_s()
     subprocess.run([sys.executable, *argv], check=True, capture_output=True, cwd=cwd, env=env)
-    return (time.perf_counter() - began) * 1000
+    return Start(
+        wall_ms=(time.perf_counter() - began) * 1000, processor_ms=(_used_s() - used) * 1000
+    )
+
+
+def _used_s() -> float:
+    """Processor time of all processes that this one has waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ from surefoot.models.registry import AUTO, EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
 from surefoot.people import Nobody, Quiet
 from surefoot.plans import Assignment, Plan
+from surefoot.policy.cloud import BEDROCK_KEY
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides, RulePolicy
@@ -698,7 +699,10 @@ def redactor_of(project: Project, around: Surroundings) -> Redactor:
 
 
 def _is_secret_name(name: str) -> bool:
-    return name.upper().endswith(("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"))
+    plain = name.upper()
+    return plain == BEDROCK_KEY or plain.endswith(
+        ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
+    )
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from surefoot.errors import SettingsError
 from surefoot.policy.credentials import OWN_SERVER_KEY, credential_in
 
 _BEDROCK: Final = "bedrock"
-_BEDROCK_KEY: Final = "AWS_BEARER_TOKEN_BEDROCK"
+BEDROCK_KEY: Final = "AWS_BEARER_TOKEN_BEDROCK"
+"""The one name here that does not say by its end that it holds a secret."""
 _KEY_PAIR: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _PROFILE: Final = "AWS_PROFILE"
 _REGIONS: Final = ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION")
@@ -65,19 +66,19 @@ def find_identity(provider: str, environ: Mapping[str, str]) -> CloudIdentity:
 
 def _aws(environ: Mapping[str, str]) -> tuple[str, str | None]:
     """Where the credential is, and a key that goes along; in the order that the client library takes them."""
-    key = credential_in(_BEDROCK, _BEDROCK_KEY, environ)
+    key = credential_in(_BEDROCK, BEDROCK_KEY, environ)
     if key is not None:
-        return _BEDROCK_KEY, key.secret
+        return BEDROCK_KEY, key.secret
     there = [name for name in _KEY_PAIR if credential_in(_BEDROCK, name, environ) is not None]
     if len(there) == len(_KEY_PAIR):
         return " and ".join(_KEY_PAIR), None
     if there:
         (missing,) = set(_KEY_PAIR) - set(there)
-        raise SettingsError(f"{there[0]} is set and {missing} is not; set both, or {_BEDROCK_KEY}")
+        raise SettingsError(f"{there[0]} is set and {missing} is not; set both, or {BEDROCK_KEY}")
     if environ.get(_PROFILE, "").strip():
         return _PROFILE, None
     raise SettingsError(
-        f"there is no credential in {_BEDROCK_KEY}, in {' and '.join(_KEY_PAIR)}, or in {_PROFILE}; set one of them, "
+        f"there is no credential in {BEDROCK_KEY}, in {' and '.join(_KEY_PAIR)}, or in {_PROFILE}; set one of them, "
         f"or name a server of your own with --base-url (and its key in {OWN_SERVER_KEY})"
     )
 

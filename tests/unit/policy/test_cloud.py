@@ -2,6 +2,7 @@
 
 import pytest
 
+from surefoot.assembly import _is_secret_name
 from surefoot.errors import SettingsError
 from surefoot.policy.cloud import find_identity, is_cloud
 
@@ -55,3 +56,9 @@ def test_a_cloud_that_is_not_asked_is_refused_with_the_way_that_is(provider: str
 
 def test_other_providers_are_a_matter_of_one_key() -> None:
     assert not any(map(is_cloud, ("anthropic", "openai", "gemini", "ollama")))
+
+
+def test_what_a_cloud_is_asked_with_is_hidden_from_ledger_and_prompts() -> None:
+    """Its key has a name of its own; where it is asked is no secret (SPEC F6)."""
+    assert all(map(_is_secret_name, (*BEARER, "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")))
+    assert not any(map(_is_secret_name, ("AWS_REGION", "AWS_PROFILE", "AWS_BEARER_TOKENS")))
