@@ -1,8 +1,10 @@
 """What was answered holds for its question and its diff, and for nothing else."""
 
+import io
+
 import pytest
 
-from surefoot.cli.live import printable
+from surefoot.cli.live import Terminal, printable
 from surefoot.events import AnswerGiven, RunResumed
 from surefoot.kernel.asking import Remembering, ask
 from surefoot.kernel.journal import Journal
@@ -85,3 +87,26 @@ def test_nothing_in_a_shown_diff_can_hide() -> None:
     """Escape sequences, carriage returns and marks that turn the direction of text are shown as what they are."""
     shown = printable("+a\x1b[2Kb\r-c\u202ed\u200b\te\n")
     assert shown == "+a\\x1b[2Kb\\r-c\\u202ed\\u200b\te\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "approved", "silent"),
+    [("y\n", True, False), ("YES\n", True, False), ("\n", False, True), ("", False, True)]
+    + [(word, False, False) for word in ("n\n", "ok\n", "ye\n", "yes please\n", "j\n", "1\n")],
+)
+def test_the_terminal_shows_the_diff_and_takes_a_plain_yes(
+    typed: str,
+    *,
+    approved: bool,
+    silent: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An empty line and a closed terminal are silence, and every other word is a no."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    said = Terminal().ask("may it?", "it is so", diff=ONE)
+    assert (said.approved, said.is_silence) == (approved, silent)
+    shown = capsys.readouterr().err
+    assert ONE.patch in shown
+    assert shown.index(ONE.patch) < shown.index("may it?") < shown.index("it is so")
+    assert shown.endswith("[y/N] ")
