@@ -15,7 +15,7 @@ from tests.integration.shop import DISCOUNT, ISSUE, TESTS, Shop
 
 from surefoot.codec import encode
 from surefoot.events import ChildEnded, RunStopped
-from surefoot.gitops import is_held
+from surefoot.gitops.collect import is_held
 from surefoot.ledger import read_events
 from surefoot.project import Places, open_project
 from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, speaks_for
