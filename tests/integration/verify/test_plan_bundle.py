@@ -12,10 +12,10 @@ from bench.tampering import rechain
 
 from surefoot.assembly import Request
 from surefoot.cli.common import surroundings
-from surefoot.cli.live import Nobody, Quiet
 from surefoot.codec import encode
 from surefoot.errors import LedgerError
 from surefoot.events import Event, Recorded, SandboxEnforced
+from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import run_plan
 from surefoot.project import Places, Project, open_project
 from surefoot.values import RunId, RunStatus
