@@ -17,7 +17,6 @@ from surefoot.assembly import (
     scratch_folder,
     suite_of,
     thaw,
-    turns_before,
 )
 from surefoot.codec import encode
 from surefoot.documents import SUMMARY, documents_of
@@ -83,7 +82,7 @@ def start(
     frozen = Frozen(settings=project.settings, request=request)
     with scratch_folder(project) as scratch:
         run_id = run_id or around.ids.run_id(around.clock.now())
-        cast = live_cast(project, frozen, around, turns_before(project, run_id))
+        cast = live_cast(project, frozen, around, run_id)
         parts = parts_of(project, frozen, around, scratch, cast)
         project.prepare()
         with (
@@ -150,7 +149,7 @@ def resume(
             raise UsageError(f"run {run_id} ended as {status}; only an unfinished run is resumed")
         frozen = _with_larger(thaw(journal.get(opened.settings)), larger)
         with scratch_folder(project) as scratch:
-            cast = live_cast(project, frozen, around, turns_before(project, run_id))
+            cast = live_cast(project, frozen, around, run_id)
             parts = parts_of(project, frozen, around, scratch, cast)
             project.prepare()
             turn = journal.state.turn

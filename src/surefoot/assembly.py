@@ -41,6 +41,7 @@ from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops.push import push_branch
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.asking import Remembering
+from surefoot.kernel.calls import by_model
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.noted import NotedModel
@@ -67,7 +68,7 @@ from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts, Step
 from surefoot.kernel.state import UnitState
 from surefoot.kernel.turn import Publisher, Push, TurnPorts
-from surefoot.ledger import FileLedger, recent_turns
+from surefoot.ledger import FileLedger, recent_calls, recent_turns
 from surefoot.lineup import Lineup
 from surefoot.models.registry import AUTO, EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
@@ -94,6 +95,7 @@ from surefoot.suite import (
 from surefoot.system import RandomIds, SystemClock
 from surefoot.upkeep import Lifecycle
 from surefoot.values import (
+    CallRecord,
     Ceilings,
     Finding,
     Issue,
@@ -109,7 +111,7 @@ from surefoot.workbench import Forging, Workbench
 _BURN = 2
 """How much further `burn-max` looks; ceilings hold all the same."""
 REMEMBERED = 400
-"""Earlier turns that routing looks at."""
+"""Earlier turns that routing looks at, and earlier replies that had to be tool calls."""
 _ATTEMPTS = 2
 """A plan's ceilings are those of one run, times the number of its units, times this."""
 _AUDIT_OF_ISSUES = ("ruff", "secrets")
@@ -303,9 +305,7 @@ class Session:
     """Of what the repository's runs forged; None in a replay, which goes by its record."""
 
 
-def live_cast(
-    project: Project, frozen: Frozen, around: Surroundings, history: Sequence[TurnClosed]
-) -> Cast:
+def live_cast(project: Project, frozen: Frozen, around: Surroundings, run_id: RunId) -> Cast:
     """Models by the settings and the keys of this environment; what is lacking is an error before anything is written."""
     kind = kind_of(frozen.request.issue)
     way = frozen.ways.fix if kind is UnitType.FIX else frozen.ways.change
@@ -313,7 +313,8 @@ def live_cast(
         raise ModelUnavailableError(
             f"working step by step needs DSPy; {MEND}, or --strategy repair"
         )
-    lineup = lineup_of(project, frozen, around.environ)
+    history = turns_before(project, run_id)
+    lineup = lineup_of(project, frozen, around.environ, calls_before(project, run_id))
     bare = frozen.request.issue.source in ("audit", "sarif") and frozen.mode == Mode.AUTO_FIX_SAFE
     if frozen.model != AUTO and not bare:
         lineup.open(frozen.model)  # what it lacks is said before anything is written
@@ -348,8 +349,13 @@ def parts_of(
     )
 
 
-def lineup_of(project: Project, frozen: Frozen, environ: Mapping[str, str]) -> Lineup:
-    """The models of a run."""
+def lineup_of(
+    project: Project,
+    frozen: Frozen,
+    environ: Mapping[str, str],
+    calls: Mapping[str, CallRecord] | None = None,
+) -> Lineup:
+    """The models of a run; `calls` are those of earlier runs."""
     return Lineup(
         model=frozen.model,
         base_url=frozen.base_url,
@@ -358,6 +364,7 @@ def lineup_of(project: Project, frozen: Frozen, environ: Mapping[str, str]) -> L
         settings=frozen.settings.models,
         environ=environ,
         cache=project.places.cache,
+        calls=calls or {},
     )
 
 
@@ -634,9 +641,18 @@ def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
 
 def turns_before(project: Project, run_id: RunId) -> tuple[TurnClosed, ...]:
     """Turns of runs before this one, so that a resumed run sees what it saw at first."""
+    return recent_turns(_ledgers_before(project, run_id), most=REMEMBERED)
+
+
+def calls_before(project: Project, run_id: RunId) -> Mapping[str, CallRecord]:
+    """By model, what came of the tool calls of runs before this one."""
+    return by_model(recent_calls(_ledgers_before(project, run_id), most=REMEMBERED))
+
+
+def _ledgers_before(project: Project, run_id: RunId) -> Iterator[Path]:
     # Runs beside this one, of the same plan, are left out: which of them is done is a matter of chance.
-    earlier = [r for r in reversed(project.run_ids()) if r < plan_run_of(run_id)]
-    return recent_turns((project.ledger_file(r) for r in earlier), most=REMEMBERED)
+    earlier = (r for r in reversed(project.run_ids()) if r < plan_run_of(run_id))
+    return (project.ledger_file(r) for r in earlier)
 
 
 def policy_of(project: Project, frozen: Frozen) -> RulePolicy:

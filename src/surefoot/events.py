@@ -15,6 +15,7 @@ from surefoot.nodes import NOTHING, Cost, Node, NodeId, NodeKind, NodeOutcome
 from surefoot.plans import Clarified, Refusal, Source
 from surefoot.values import (
     AuditorResult,
+    CallForm,
     Checkpoint,
     Classification,
     CommitId,
@@ -643,6 +644,8 @@ class ModelOpened:
     model: str
     context_tokens: int
     parallel: int
+    native_tools: bool = False
+    """It may be offered tools in its provider's own protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -697,6 +700,23 @@ class ModelFailed:
     model: str
     message: str
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRead:
+    """A reply that had to be a tool call was read; what a model's replies were like decides how it is asked on."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["call.read"] = "call.read"
+    model: str
+    form: CallForm
+    """In which form the call was asked for."""
+    why: str
+    """Why in that one."""
+    came: Literal["valid", "invalid", "turned-down"]
+    """A call that can be run; something else; or the server's word that it takes none of this form."""
+    complaint: str = ""
+    """What is wrong with it, as the model is told; empty when nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -802,6 +822,8 @@ class ToolFinished:
     ok: bool
     params_valid: bool = True
     """The parameters fitted the tool's schema, so that it ran."""
+    exit_code: int | None = None
+    """Of the command behind it, where there is one."""
     step_utility: float
     """-1 to +1."""
     verification_delta: int | None
@@ -1257,6 +1279,7 @@ Event: TypeAlias = (
     | ModelAsked
     | ModelReplied
     | ModelFailed
+    | CallRead
     | ModelWaited
     | ModelGrounded
     | ModelChosen

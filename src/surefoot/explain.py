@@ -7,6 +7,7 @@ from surefoot.events import (
     ActionDecided,
     AnswerGiven,
     BudgetRefused,
+    CallRead,
     CandidatesRejected,
     CandidateTried,
     CheckpointWritten,
@@ -223,7 +224,11 @@ def _(event: ToolCalled) -> str:
 def _(event: ToolFinished) -> str:
     tests = f", failing tests {-event.verification_delta:+d}" if event.verification_delta else ""
     again = ", asked before" if event.was_repeated else ""
-    return f"{event.tool} {'worked' if event.ok else 'did not work'}, worth {event.step_utility:+g}{tests}{again}"
+    went = "worked" if event.ok else "did not work"
+    if event.ok and event.exit_code not in (None, 0):
+        # A search without a match, a red test run: the tool did its work, which is not to say that the command did.
+        went = f"ended with exit code {event.exit_code}"
+    return f"{event.tool} {went}, worth {event.step_utility:+g}{tests}{again}"
 
 
 @_tell.register
@@ -326,6 +331,14 @@ def _(event: ModelChosen) -> str | None:
         return f"nobody is asked for {event.unit_id}: {event.reason}"
     after = f", then {', '.join(event.chain[1:4])}" if event.chain[1:] else ""
     return f"{event.model} is asked for {event.unit_id}{after}: {event.reason}"
+
+
+@_tell.register
+def _(event: CallRead) -> str | None:
+    if event.came == "valid":
+        return None
+    told = "turned down" if event.came == "turned-down" else "of no use"
+    return f"{event.model}: a {event.form} tool call was {told}: {event.complaint}"
 
 
 @_tell.register

@@ -1,7 +1,7 @@
 """Who may be asked in a run, and who judges it: settings, catalogue, credentials and providers' terms put together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -30,6 +30,7 @@ from surefoot.vocabulary import Classification, Complexity, Profile, UnitType
 if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
     from surefoot.events import TurnClosed
     from surefoot.kernel.ports import Model
+    from surefoot.values import CallForm, CallRecord
 
 Role: TypeAlias = Literal["works", "judges"]
 _WORKED: Final = frozenset({Classification.PROGRESS, Classification.COMPLETE})
@@ -57,6 +58,8 @@ class Lineup:
     settings: ModelSettings
     environ: Mapping[str, str] = field(repr=False)
     cache: Path
+    calls: "Mapping[str, CallRecord]" = field(default_factory=dict)
+    """By model, what came of the tool calls that earlier runs asked it for."""
     catalogue: Catalogue = field(init=False)
     """The shipped one with the settings' corrections."""
 
@@ -132,7 +135,22 @@ class Lineup:
             stream=self.settings.stream,
             reply_s=self.settings.reply_s,
         )
+        form, _ = self.calling(card)
+        card = replace(card, tools=form == "native")
         return open_model(name, access=access, card=card, cache=self.cache)
+
+    def calling(self, card: Card) -> "tuple[CallForm, str]":
+        """In which form a run begins to ask a model for tool calls, and why: card, terms, then earlier runs."""
+        if not card.tools:
+            return "text", "its card says that it has no native tool calls"
+        # Who may not be asked at all needs no word about tools.
+        if not is_local(card.name) and self.denial(card) is None:
+            denial = self._terms_denial(card, tools=True)
+            if denial is not None:
+                return "text", denial.reason
+        from surefoot.kernel.calls import choose  # noqa: PLC0415  # of use to who opens a model
+
+        return choose(native_tools=True, record=self.calls.get(card.name, {}))
 
     def open_judge(self, name: str) -> "Model":
         """The same; one that cannot be had is a model that says so when it is asked, so that the next judge is."""
@@ -161,9 +179,8 @@ class Lineup:
             return Denial(model=card.name, rule="credential", reason=str(error))
 
     def _hosted_denial(self, card: Card) -> Denial | None:
-        secret, base_url, cloud = self._secret(card), self._base_url(card), self._cloud(card)
-        host = cloud.host if cloud else host_of(card.name, base_url)
-        own_server = base_url is not None
+        secret, own_server = self._secret(card), self._base_url(card) is not None
+        cloud = self._cloud(card)
         if secret is None and not own_server and not cloud and card.provider not in _KEYLESS:
             wanted = " or ".join(variable_of(card.provider))
             return Denial(
@@ -172,6 +189,13 @@ class Lineup:
                 reason=f"there is no key in {wanted}; set it, or name a server of your own with --base-url "
                 "or base_url in [[models.card]]",
             )
+        return self._terms_denial(card)
+
+    def _terms_denial(self, card: Card, *, tools: bool = False) -> Denial | None:
+        """What the provider's terms have against the way to a model, and against giving it tools on that way."""
+        secret, base_url, cloud = self._secret(card), self._base_url(card), self._cloud(card)
+        host = cloud.host if cloud else host_of(card.name, base_url)
+        own_server = base_url is not None
         terms = load_terms()
         provider = (terms.provider_at(host) or _OWN_SERVER) if own_server else card.provider
         route = Route(
@@ -180,6 +204,7 @@ class Lineup:
             auth="cloud-identity" if cloud and not secret else terms.auth_of(provider, secret),
             protocol=_protocol(card.name),
             host=host,
+            tools=tools,
         )
         verdict = terms.check_credential(route, secret)
         if verdict.allowed:

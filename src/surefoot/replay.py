@@ -1,6 +1,9 @@
 """`replay`: a run done again from its record, without a model; and what another model would have done (SPEC E8)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from surefoot.app import Outcome, read_story_of, start
 from surefoot.assembly import (
@@ -15,19 +18,23 @@ from surefoot.assembly import (
     scratch_folder,
     thaw,
 )
+from surefoot.decisions.tool_call import SHAPED_CALL, TOOL_CALL
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events import RunOpened
 from surefoot.gitops.accept import reject as remove_work
+from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import untracked
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy.judges import PinnedChain
-from surefoot.project import Project
+from surefoot.project import Places, Project
+from surefoot.settings import Settings
 from surefoot.shelf import TapedShelf
 from surefoot.tape import Tape, TapedRouter
 from surefoot.values import RESUMABLE, RunId
+from surefoot.verify import open_bundle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +77,51 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     return Replayed(compared=tape.compared, divergence=tape.unmet())
 
 
+@contextmanager
+def unpacked(bundle: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
+    """The run of a bundle with the files that it began with, ready to be replayed. Raises as `open_bundle`."""
+    with open_bundle(bundle, places) as (project, run_id):
+        fill_checkout(project.repository)
+        yield project, run_id
+
+
 def another(
-    project: Project, run_id: RunId, around: Surroundings, *, model: str, base_url: str | None
+    project: Project,
+    run_id: RunId,
+    around: Surroundings,
+    *,
+    model: str | None,
+    base_url: str | None = None,
+    policy: str | None = None,
 ) -> Outcome:
-    """A new run from where a recorded one began, with the same settings and another model.
+    """A new run from where a recorded one began, with the same settings, and another model or another policy bundle.
 
     Raises:
-        UsageError: The run never began.
+        UsageError: The run never began, or there is no such bundle to go by instead.
     """
     opened = read_story_of(project, run_id).state.opened
     if opened is None:
         raise UsageError(f"run {run_id} has no beginning in its ledger")
     frozen = thaw(BlobStore(project.blobs).get(opened.settings))
-    request: Request = replace(
-        frozen.request, model=model, base_url=base_url, seed=opened.seed, mode=opened.mode
-    )
-    return start(_at(replace(project, settings=frozen.settings), opened), request, around)
+    settings = frozen.settings if policy is None else _by_policy(frozen.settings, policy)
+    request: Request = replace(frozen.request, seed=opened.seed, mode=opened.mode)
+    if model is not None:
+        request = replace(request, model=model, base_url=base_url)
+    return start(_at(replace(project, settings=settings), opened), request, around)
+
+
+def _by_policy(settings: Settings, policy: str) -> Settings:
+    """The settings under which tool calls are asked for by a bundle; all other decisions have a single one."""
+    shaped = {TOOL_CALL.bundle: False, SHAPED_CALL.bundle: True}.get(policy)
+    if shaped is None:
+        raise UsageError(
+            f"no run can go by {policy!r} instead: only tool calls have two policy bundles, {TOOL_CALL.bundle} and "
+            f"{SHAPED_CALL.bundle} (with the shape of the decision), and their form follows from the model's record"
+        )
+    if settings.tools.capture == shaped:
+        raise UsageError(f"the run went by {policy} already; replay it without --with")
+    tools = settings.tools.model_copy(update={"capture": shaped})
+    return settings.model_copy(update={"tools": tools})
 
 
 def _play(

@@ -7,8 +7,10 @@ from typing import TypedDict
 from surefoot.events import (
     CandidatesRejected,
     CandidateTried,
+    Event,
     GitStage,
     ImpactChecked,
+    PhaseChanged,
     Recorded,
     ReviewGiven,
     RoundVerified,
@@ -67,6 +69,7 @@ class Story:
     turns: tuple[TurnClosed, ...]
     guesses: tuple[ImpactChecked, ...]
     reviews: tuple[ReviewGiven, ...]
+    """Of the last time that the work was reviewed."""
     candidates: int
     sandbox: str
     flips: int
@@ -99,7 +102,7 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         evidence=evidence,
         turns=tuple(e for e in plain if isinstance(e, TurnClosed)),
         guesses=tuple(e for e in plain if isinstance(e, ImpactChecked)),
-        reviews=tuple(e for e in plain if isinstance(e, ReviewGiven)),
+        reviews=_last_reviews(plain),
         candidates=sum(isinstance(e, CandidateTried) for e in plain)
         + sum(e.count for e in plain if isinstance(e, CandidatesRejected)),
         sandbox=sandbox,
@@ -107,6 +110,11 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         ending=ending,
         unpushed=unpushed,
     )
+
+
+def _last_reviews(events: Sequence[Event]) -> tuple[ReviewGiven, ...]:
+    begun = [n for n, e in enumerate(events) if isinstance(e, PhaseChanged) and e.after == "review"]
+    return tuple(e for e in events[begun[-1] :] if isinstance(e, ReviewGiven)) if begun else ()
 
 
 def summarise_run(story: Story, files: Sequence[str], report: str) -> Summary:
@@ -151,6 +159,7 @@ def render_report(story: Story, diff: Diff | None) -> str:
     lines += _wrong(state)
     lines += _changed(diff, status)
     lines += _evidence(story)
+    lines += _waived(story)
     lines += _units(state)
     lines += _turns(story)
     lines += impact_lines(story.guesses)
@@ -188,6 +197,14 @@ def _evidence(story: Story) -> list[str]:
     ]
     commands = sorted({e.command for e in story.evidence if e.command})
     return [*lines, "", "Commands:", "", *[f"- `{_cell(c)[:300]}`" for c in commands], ""]
+
+
+def _waived(story: Story) -> list[str]:
+    """What a reviewer let pass without having looked at all of it."""
+    waived = [r.review.reason for r in story.reviews if r.review.verdict == "WAIVER"]
+    return (
+        ["## Waived by a reviewer", "", *[f"- {reason}" for reason in waived], ""] if waived else []
+    )
 
 
 def _cell(text: str) -> str:

@@ -265,12 +265,15 @@ class Tape:
         found: dict[Digest, deque[ModelAnswer]] = {}
         for recorded in self._events:
             event = recorded.event
+            answer: ModelAnswer | None = None
             if isinstance(event, ModelReplied):
-                reply = decode(ModelReply, self._get(event.reply))
-                found.setdefault(event.request, deque()).append(reply)
+                answer = decode(ModelReply, self._get(event.reply))
             elif isinstance(event, ModelFailed):
-                failure = decode(ModelFailure, self._get(event.failure))
-                found.setdefault(event.request, deque()).append(failure)
+                answer = decode(ModelFailure, self._get(event.failure))
+            if isinstance(event, ModelReplied | ModelFailed) and answer is not None:
+                # As it would be written today: a field that requests did not have then makes no other request of it.
+                request = digest_of(decode(ModelRequest, self._get(event.request)))
+                found.setdefault(request, deque()).append(answer)
         return found
 
     def _counts(self, name: str) -> Mapping[Digest, int]:
@@ -339,6 +342,10 @@ class _TapedModel:
     @property
     def parallel(self) -> int:
         return self._opened.parallel
+
+    @property
+    def native_tools(self) -> bool:
+        return self._opened.native_tools
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         counted = self._counts.get(messages_digest(messages))

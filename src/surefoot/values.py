@@ -8,7 +8,7 @@ relative to its root; tree and commit ids are 40 (or 64) lower-case hex digits.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from surefoot.vocabulary import (
     BLOCKING,
@@ -174,6 +174,61 @@ class Message:
     content: str
 
 
+CallForm: TypeAlias = Literal["native", "text"]
+"""How a model calls a tool: in its provider's own protocol, or as JSON text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedTool:
+    """A tool as a provider's own protocol defines one."""
+
+    name: str
+    """Letters, digits, `_` and `-`, at most 64 of them: what every provider takes."""
+    purpose: str
+    schema: str
+    """JSON Schema of its parameters (an object), as canonical JSON text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One tool, asked to do one thing. Equal calls have equal digests."""
+
+    tool: str
+    parameters: str
+    """A JSON object, as canonical JSON text; in a model's reply as it wrote them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCount:
+    """What came back when a model was asked for tool calls in one form."""
+
+    valid: int = 0
+    invalid: int = 0
+    turned_down: int = 0
+    """How often the server said that it takes none of this form."""
+
+    @property
+    def read(self) -> int:
+        """Replies that could be looked at."""
+        return self.valid + self.invalid
+
+    @property
+    def share(self) -> float:
+        """Of the replies, those that could be used; 0 without any."""
+        return self.valid / self.read if self.read else 0.0
+
+    def __add__(self, other: "CallCount") -> "CallCount":
+        return CallCount(
+            valid=self.valid + other.valid,
+            invalid=self.invalid + other.invalid,
+            turned_down=self.turned_down + other.turned_down,
+        )
+
+
+CallRecord: TypeAlias = Mapping[CallForm, CallCount]
+"""What is known of one model's tool calls."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One question to a model. Equal requests have equal digests, which is what resume leans on."""
@@ -189,6 +244,16 @@ class ModelRequest:
     """A JSON Schema as canonical JSON text; the reply is held to it where the model can be."""
     prefill: str = ""
     """Text that the assistant's answer starts with; part of the reply's text."""
+    tools: tuple[OfferedTool, ...] = ()
+    """The answer has to call one of these, in the provider's own protocol; for models that say they have one."""
+
+    @property
+    def measured(self) -> tuple[Message, ...]:
+        """What its length is measured by: the messages, and the definitions of the tools."""
+        defined = "".join(f"{t.name}\n{t.purpose}\n{t.schema}\n" for t in self.tools)
+        return (
+            (*self.messages, Message(role="system", content=defined)) if defined else self.messages
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +287,8 @@ class ModelReply:
     wall_s: float = 0.0
     mean_logprob: float | None = None
     """Mean natural log-probability of the answer's tokens, where the provider gives it."""
+    calls: tuple[ToolCall, ...] = ()
+    """Tools that it called in the provider's own protocol, names and parameters as it wrote them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -436,15 +503,6 @@ class SolverShape:
     promotion_intent: Literal["none", "local_pattern", "durable_tool_candidate"] | None
     complete: bool
     """Stance, contract intent and promotion intent were said; a call goes on without them, too."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """One tool, asked to do one thing. Equal calls have equal digests."""
-
-    tool: str
-    parameters: str
-    """A JSON object, as canonical JSON text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -230,6 +230,8 @@ class ModelFault(StrEnum):
     TRUNCATED = "truncated"
     """An answer that has to be whole was cut off at its length limit."""
     UNREACHABLE = "unreachable"
+    UNSUPPORTED = "unsupported"
+    """The server takes no tool definitions, for this model or at all."""
 
 
 class AuditorState(StrEnum):

@@ -1,5 +1,6 @@
 """What every `Model` does: the scripted one, one behind an endpoint, and the embedded one alike."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,30 +24,45 @@ from surefoot.values import (
     ModelFault,
     ModelReply,
     ModelRequest,
+    OfferedTool,
+    ToolCall,
 )
 
 SAY = "Repeat exactly this line and nothing else: "
 COUNT = "Write the numbers from 1 to 9 with spaces between them, on one line, nothing else."
 CONTEXT = 512
 
+TWO = tuple(
+    ToolCall(tool=name, parameters='{"path":"deeply/nested/folder/of/names.py"}')
+    for name in ("file_read", "outline")
+)
+SCHEMA = '{"properties":{"path":{"type":"string"}},"required":["path"],"type":"object"}'
+OFFERED = tuple(
+    OfferedTool(name=name, purpose="Reads.", schema=SCHEMA) for name in ("file_read", "outline")
+)
 RULES = (
     Rule(pattern="numbers from 1 to 9", replies=("1 2 3 4 5 6 7 8 9",)),
     Rule(pattern=r"this line and nothing else: red$", replies=("red",)),
     Rule(pattern=r"this line and nothing else: blue$", replies=("blue",)),
     Rule(pattern=r"this line and nothing else: green$", replies=("green",)),
+    Rule(
+        pattern="Read a.py",
+        calls=(ToolCall(tool="file_read", parameters='{"lines":[1,20],"path":"a.py"}'),),
+    ),
+    Rule(pattern="Say so first", replies=("It has to be read. ",), calls=TWO),
 )
 
 
 @pytest.fixture
 def scripted() -> Model:
-    return ScriptedModel(RULES, context_tokens=CONTEXT)
+    return ScriptedModel(RULES, context_tokens=CONTEXT, native_tools=True)
 
 
 @pytest.fixture
 def served(scripted: Model) -> Iterator[Model]:
     with ScriptedServer(speaks_for(scripted)) as server:
         where = ChatServer(base_url=server.base_url, continues_prefill=True)
-        model = OpenAIChat("scripted", where, context_tokens=CONTEXT)
+        model = OpenAIChat("scripted", where, context_tokens=CONTEXT, native_tools=True)
         yield model
         model.close()
 
@@ -55,7 +71,11 @@ def served(scripted: Model) -> Iterator[Model]:
 def hosted(scripted: Model) -> Iterator[Model]:
     with ScriptedServer(speaks_for(scripted)) as server:
         yield HostedModel(
-            "openai/scripted", api_key="k", base_url=server.base_url, context_tokens=CONTEXT
+            "openai/scripted",
+            api_key="k",
+            base_url=server.base_url,
+            context_tokens=CONTEXT,
+            native_tools=True,
         )
 
 
@@ -67,6 +87,32 @@ def hosted_streamed(scripted: Model) -> Iterator[Model]:
             api_key="k",
             base_url=server.base_url,
             context_tokens=CONTEXT,
+            native_tools=True,
+            stream=True,
+        )
+
+
+@pytest.fixture
+def hosted_whole(scripted: Model) -> Iterator[Model]:
+    with MessagesServer(speaks_messages_for(scripted)) as server:
+        yield HostedModel(
+            "anthropic/scripted",
+            api_key="k",
+            base_url=server.base_url,
+            context_tokens=CONTEXT,
+            native_tools=True,
+        )
+
+
+@pytest.fixture
+def hosted_pieces(scripted: Model) -> Iterator[Model]:
+    with ScriptedServer(speaks_for(scripted)) as server:
+        yield HostedModel(
+            "openai/scripted",
+            api_key="k",
+            base_url=server.base_url,
+            context_tokens=CONTEXT,
+            native_tools=True,
             stream=True,
         )
 
@@ -92,6 +138,8 @@ ADVISED_AGAINST = pytest.mark.filterwarnings("ignore::DeprecationWarning")
         "served",
         pytest.param("hosted", marks=ADVISED_AGAINST),
         pytest.param("hosted_streamed", marks=ADVISED_AGAINST),
+        pytest.param("hosted_whole", marks=ADVISED_AGAINST),
+        pytest.param("hosted_pieces", marks=ADVISED_AGAINST),
         pytest.param("embedded", marks=pytest.mark.model),
     ]
 )
@@ -139,6 +187,34 @@ def test_answers_stand_in_the_order_of_the_requests(model: Model) -> None:
 def test_nothing_asked_is_nothing_answered(model: Model) -> None:
     """An empty batch gives an empty answer."""
     assert model.complete(()) == ()
+
+
+def test_a_tool_that_is_offered_is_called(model: Model) -> None:
+    """In whatever protocol, whole or in pieces: name and parameters as the model gave them, and the codec keeps them."""
+    if not model.native_tools:
+        pytest.skip("it has no native tool calls")
+    answer = reply(model, ask("Read a.py", tools=OFFERED))
+    (call,) = answer.calls
+    assert call.tool == "file_read"
+    assert json.loads(call.parameters) == {"path": "a.py", "lines": [1, 20]}
+    assert (answer.text, answer.finish) == ("", "stop")
+    assert answer.usage.completion_tokens > 0
+    assert decode(ModelReply, encode(answer)) == answer
+
+
+def test_words_and_several_calls_stay_apart(model: Model) -> None:
+    """What is said beside the calls is the text; each call keeps its own parameters."""
+    if not model.native_tools:
+        pytest.skip("it has no native tool calls")
+    answer = reply(model, ask("Say so first", tools=OFFERED, max_tokens=64))
+    assert answer.text.strip() == "It has to be read."
+    assert [c.tool for c in answer.calls] == ["file_read", "outline"]
+    assert [json.loads(c.parameters) for c in answer.calls] == [json.loads(TWO[0].parameters)] * 2
+
+
+def test_without_an_offer_there_is_no_call(model: Model) -> None:
+    """A question for text is answered with text."""
+    assert reply(model, ask(SAY + "red")).calls == ()
 
 
 def test_max_tokens_cuts_and_says_so(model: Model) -> None:

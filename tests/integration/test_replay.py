@@ -187,3 +187,23 @@ def test_a_run_that_read_a_secret_is_replayed(surefoot: Surefoot, tmp_path: Path
     kept = [p for p in (root / ".surefoot").rglob("*") if p.is_file()]
     assert not [p for p in kept if secret.encode() in p.read_bytes()]
     assert replayed(surefoot, root)["divergence"] is None
+
+
+def test_another_policy_gives_another_run(surefoot: Surefoot, tmp_path: Path) -> None:
+    """`--with policy=` asks the same model for tool calls by the other bundle; what has no other one is refused with the reason."""
+    root = repository(tmp_path, BUG)
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    ran = surefoot("replay", str(run["run_id"]), "--with", "policy=tool_call/1", "--json", cwd=root)
+    both = json.loads(ran.stdout.splitlines()[-1])
+    assert both["after"]["status"] == "complete"
+    listed = surefoot("decisions", both["after"]["run_id"], "--json", cwd=root)
+    decided = json.loads(listed.stdout.splitlines()[-1])["decisions"]
+    bundles = {d["policy_bundle"] for d in decided if d["decision"] == "tool_call"}
+    assert bundles == {"tool_call/1"}
+    for policy, told in (
+        ("tool_call/2", "went by tool_call/2 already"),
+        ("task_complexity/1", "only tool calls have two policy bundles"),
+    ):
+        refused = surefoot("replay", str(run["run_id"]), "--with", f"policy={policy}", cwd=root)
+        assert refused.returncode == 2
+        assert told in refused.stderr

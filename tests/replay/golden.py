@@ -422,6 +422,13 @@ SAMPLES: tuple[e.Event, ...] = (
         who="somebody",
     ),
     e.EnforcementApproved(missing=("2 of 3 domains",), reason="trial", who="somebody"),
+    e.CallRead(
+        model="openai/m",
+        form="native",
+        why="it has native tool calls, and 0 replies say nothing against them",
+        came="invalid",
+        complaint="no tool was called; call one of file_read, done, ask",
+    ),
 )
 
 

@@ -18,6 +18,7 @@ from surefoot.models.unavailable import UnavailableModel
 from surefoot.policy.judges import DEFAULT
 from surefoot.settings import ModelSettings, parse_settings
 from surefoot.values import (
+    CallCount,
     Classification,
     Complexity,
     Message,
@@ -304,3 +305,27 @@ def test_a_server_needs_trust() -> None:
     settings = parse_settings({"models": {"card": [OWN]}})
     assert settings.widening() == ("models.card",)
     assert settings.without_widening().models.card == ()
+
+
+WITH_TOOLS = {"card": [{"name": "openai/m", "tools": True}]}
+HERE = "http://127.0.0.1:1/v1"
+
+
+def test_tools_are_offered_where_card_and_terms_allow_it() -> None:
+    """The card says what a model can do, the terms what it may be given on this way; both say why not."""
+    own = lineup("openai/m", base_url=HERE, **WITH_TOOLS)
+    assert own.calling(own.catalogue.card("openai/m"))[0] == "native"
+    assert own.open("openai/m").native_tools
+    form, why = own.calling(own.catalogue.card("embedded"))
+    assert (form, why) == ("text", "its card says that it has no native tool calls")
+    assert own.calling(own.catalogue.card("anthropic/claude-opus-4-7"))[0] == "native"
+
+
+def test_what_earlier_runs_measured_is_where_a_run_begins() -> None:
+    """A model that failed natively is opened without native tools, and the next run says so."""
+    bad = {"openai/m": {"native": CallCount(valid=1, invalid=5), "text": CallCount(valid=6)}}
+    own = replace(lineup("openai/m", base_url=HERE, **WITH_TOOLS), calls=bad)
+    form, why = own.calling(own.catalogue.card("openai/m"))
+    assert form == "text"
+    assert why == "1 of 6 native replies could be used, 6 of 6 as text"
+    assert not own.open("openai/m").native_tools

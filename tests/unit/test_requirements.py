@@ -27,7 +27,15 @@ from surefoot.kernel.ports import ReviewInput
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import Rule, ScriptedModel
-from surefoot.values import Ceilings, Issue, ReportState, Review, TestOutcome, TestResult
+from surefoot.values import (
+    Ceilings,
+    Issue,
+    ModelFault,
+    ReportState,
+    Review,
+    TestOutcome,
+    TestResult,
+)
 
 ADDED = "        return 14"
 
@@ -132,11 +140,83 @@ def test_a_proof_that_does_not_hold_blocks() -> None:
 
 
 def test_a_small_judge_is_not_asked() -> None:
-    """What nobody judged neither blocks nor counts as approval: the facts alone decide."""
+    """What nobody judged neither blocks nor counts as approval: the facts alone decide, and the review says so."""
     desk = Desk([said("NOT_ADDRESSED")], context_tokens=4096)
     word = desk.review()
-    assert (word.action, word.decided_by) == ("PROCEED", "rule")
+    assert (word.verdict, word.action, word.decided_by) == ("WAIVER", "PROCEED", "rule")
+    assert "nobody judged 1 of 1 requirements" in word.reason
+    assert "holds 4096 tokens" in word.reason
     assert not desk.model.asked
+
+
+def many(count: int) -> Issue:
+    """An issue with so many items."""
+    return Issue(source="text", text="\n".join(f"- item number {n}" for n in range(count)))
+
+
+def test_a_ninth_requirement_is_judged_as_well() -> None:
+    """However long the list: the twelfth of twelve is asked about, and blocks."""
+    desk = Desk(
+        [
+            Rule(pattern="judge\nitem number 11", replies=(said("PARTIAL", missing="half"),)),
+            Rule(replies=(said("SATISFIED"),)),
+        ]
+    )
+    word = desk.review(replace(seen(), issue=many(12)))
+    assert (word.action, word.reason) == ("BLOCK", "PARTIAL: item number 11")
+    assert len(desk.model.asked) == 12
+
+
+def test_more_than_a_judge_is_asked_about_is_no_pass() -> None:
+    """The rest is counted, in a waiver that says why."""
+    desk = Desk([said("SATISFIED")])
+    word = desk.review(replace(seen(), issue=many(47)))
+    assert (word.verdict, word.action) == ("WAIVER", "PROCEED")
+    assert "nobody judged 7 of 47 requirements" in word.reason
+    assert "40 at most" in word.reason
+    assert len(desk.model.asked) == 40
+
+
+def long_change(characters: int) -> ReviewInput:
+    """A change that is at least so long."""
+    shown = seen()
+    patch = PATCH + "+# a line of a longer change\n" * (characters // 29 + 1)
+    return replace(shown, issue=LIST, diff=replace(shown.diff, patch=patch))
+
+
+def test_a_long_change_is_judged_by_a_judge_that_can_hold_it() -> None:
+    """Over 12,000 characters are nothing for a context of 32,768 tokens; the judge sees all of them."""
+    desk = Desk([said("SATISFIED")])
+    assert desk.review(long_change(20_000)).verdict == "PASS"
+    assert len(desk.model.asked[0].messages[-1].content) > 20_000
+
+
+def test_a_change_that_no_judge_can_hold_is_no_pass() -> None:
+    """Nobody is shown half of it; the waiver names the size."""
+    desk = Desk([said("SATISFIED")])
+    word = desk.review(long_change(90_000))
+    assert (word.verdict, word.action) == ("WAIVER", "PROCEED")
+    assert "nobody judged 2 of 2 requirements" in word.reason
+    assert "the change has 90" in word.reason
+    assert not desk.model.asked
+
+
+def test_a_judge_that_fails_leaves_a_waiver() -> None:
+    """It is asked once, and its failure is the reason."""
+    desk = Desk([Rule(fault=ModelFault.AUTH, message="no such key")])
+    word = desk.review(replace(seen(), issue=LIST))
+    assert (word.verdict, len(desk.model.asked)) == ("WAIVER", 1)
+    assert "no such key" in word.reason
+
+
+def test_an_answer_that_cannot_be_used_leaves_that_item_open() -> None:
+    """The next one is asked about all the same, and the whole is no pass."""
+    desk = Desk(
+        [Rule(pattern="judge\ndoubles", replies=("hm",)), Rule(replies=(said("SATISFIED"),))]
+    )
+    word = desk.review(replace(seen(), issue=LIST))
+    assert (word.verdict, word.decided_by) == ("WAIVER", "model")
+    assert "nobody judged 1 of 2 requirements" in word.reason
 
 
 @pytest.mark.parametrize(
@@ -159,7 +239,7 @@ def test_satisfied_has_to_point_at_a_line(answer: RequirementAnswer, told: str) 
 
 
 def test_requirements_are_the_issues_list_items() -> None:
-    """Bullets, numbers and check boxes; the whole issue where there is none; eight at most."""
+    """Bullets, numbers and check boxes, however many, short or long; the whole issue where there is none."""
     text = "Title\n- one thing\n* [ ] another thing\n3. third thing, optional\nprose\n"
     assert [(r.text, r.must) for r in requirements_of(text)] == [
         ("one thing", True),
@@ -167,7 +247,8 @@ def test_requirements_are_the_issues_list_items() -> None:
         ("third thing, optional", False),
     ]
     assert [r.must for r in requirements_of("could you mend it?")] == [True]
-    assert len(requirements_of("- item\n" * 20)) == 8
+    assert len(requirements_of("- item\n" * 20)) == 20
+    assert [r.text for r in requirements_of(f"- CSV\n- {'x' * 900}\n* * *\n")] == ["CSV", "x" * 900]
 
 
 def test_the_last_word_weighs_facts_first() -> None:

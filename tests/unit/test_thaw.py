@@ -1,11 +1,12 @@
 """What a run depends on is read back as it was, also by a version that knows more settings."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from surefoot.assembly import Frozen, Request, thaw
 from surefoot.codec import canonical, encode
-from surefoot.settings import Settings
+from surefoot.settings import Settings, parse_settings
 from surefoot.values import Issue
 
 FROZEN = Frozen(settings=Settings(), request=Request(issue=Issue(source="audit")))
@@ -25,3 +26,13 @@ def test_a_run_from_before_tools_were_forged_goes_on_without_them() -> None:
     tools = thaw(canonical(old)).settings.tools
     assert not tools.forge
     assert not tools.capture
+
+
+def test_every_setting_is_read_back_as_it_was_written() -> None:
+    """A card of a model and a server of tools with all that they may hold; a run that has them can be gone on with."""
+    card = {"name": "openai/m", "tools": True, "schema": True, "base_url": "http://127.0.0.1:9/v1"}
+    server = {"name": "docs", "command": ["docs-server"], "env_names": ["DOCS"]}
+    settings = parse_settings({"models": {"card": [card]}, "tools": {"mcp": [server]}})
+    frozen = replace(FROZEN, settings=settings)
+    assert thaw(encode(frozen)) == frozen
+    assert frozen.settings.models.card[0].schema_ is True

@@ -12,6 +12,7 @@ from surefoot.cli.common import (
     RunArgument,
     command,
     open_here,
+    places,
     print_json,
     surroundings,
 )
@@ -19,6 +20,7 @@ from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
     from surefoot.project import Project
+    from surefoot.replay import Replayed
     from surefoot.report import Summary
     from surefoot.values import RunId
 
@@ -98,14 +100,28 @@ def replay(
     repo: RepoOption = Path(),
     instead: Annotated[
         str | None,
-        typer.Option("--with", help="model=NAME: do it with another model instead, as a new run."),
+        typer.Option(
+            "--with",
+            help="model=NAME or policy=BUNDLE: do it with that instead, as a new run.",
+        ),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="Of a server of your own, for --with.")
     ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", help="Replay this exported file; needs no repository."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Do a run again from its record, without a model; fails at the first record that differs."""
+    if bundle is not None:
+        if run is not None or instead is not None:
+            raise UsageError(
+                "--bundle holds one run and no model; leave the run's id and --with out"
+            )
+        _replay_bundle(bundle, json=json)
+        return
     project = open_here(repo)
     from surefoot.people import Nobody, Quiet
     from surefoot.replay import another
@@ -115,14 +131,35 @@ def replay(
         raise UsageError("--base-url goes with --with model=NAME; a replay asks no server")
     run_id, around = project.find_run(run), surroundings(Nobody(), Quiet())
     if instead is not None:
-        name, _, model = instead.partition("=")
-        if name != "model" or not model:
-            raise UsageError(f"--with {instead!r}: takes model=NAME")
+        name, _, value = instead.partition("=")
+        if name not in ("model", "policy") or not value:
+            raise UsageError(f"--with {instead!r}: takes model=NAME or policy=BUNDLE")
+        if name == "policy" and base_url is not None:
+            raise UsageError(
+                "--base-url goes with --with model=NAME; the model stays the run's own"
+            )
         before = summary_of(project, run_id)
-        result = another(project, run_id, around, model=model, base_url=base_url).summary
+        model, policy = (value, None) if name == "model" else (None, value)
+        result = another(
+            project, run_id, around, model=model, base_url=base_url, policy=policy
+        ).summary
         _contrast(before, result, json=json)
         return
-    played = play(project, run_id, around)
+    _tell(run_id, play(project, run_id, around), json=json)
+
+
+def _replay_bundle(bundle: Path, *, json: bool) -> None:
+    from surefoot.people import Nobody, Quiet
+    from surefoot.replay import replay as play
+    from surefoot.replay import unpacked
+
+    with unpacked(bundle, places()) as (project, run_id):
+        played = play(project, run_id, surroundings(Nobody(), Quiet()))
+    _tell(run_id, played, json=json)
+
+
+def _tell(run_id: "RunId", played: "Replayed", *, json: bool) -> None:
+    """How a replay went."""
     if json:
         print_json(
             {

@@ -12,12 +12,14 @@ from surefoot.cli.options import BaseUrlOption, ModelOption, ProfileOption
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from surefoot.events import TurnClosed
     from surefoot.lineup import Lineup
     from surefoot.models.catalogue import Card
     from surefoot.models.select import Scored, Selection, Standing
     from surefoot.project import Project
-    from surefoot.values import RunId, Unit
+    from surefoot.values import CallRecord, RunId, Unit
 
 app = typer.Typer(
     help="List, explain, pull and test models.", no_args_is_help=True, rich_markup_mode=None
@@ -45,9 +47,13 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show what is known of a model: context, price, abilities, scores, and where that comes from."""
-    lineup = _lineup(_project(repo), None, None, None)
+    from dataclasses import replace
+
+    project = _project(repo)
+    lineup = replace(_lineup(project, None, None, None), calls=_calls(project))
     catalogue = lineup.catalogue
     card = catalogue.card(model)
+    form, why = lineup.calling(card)
     ready, told = _ready(lineup, card)
     facts = {
         "name": card.name,
@@ -57,6 +63,16 @@ def show(
         "prompt_usd": card.prompt_usd,
         "completion_usd": card.completion_usd,
         "tools": card.tools,
+        "tool_calls": form,
+        "tool_calls_why": why,
+        "tool_calls_here": {
+            asked: {
+                "valid": count.valid,
+                "invalid": count.invalid,
+                "turned_down": count.turned_down,
+            }
+            for asked, count in lineup.calls.get(card.name, {}).items()
+        },
         "schema": card.schema,
         "base_url": card.base_url,
         "scores": dict(card.scores),
@@ -277,6 +293,18 @@ def _history(project: "Project | None") -> "tuple[TurnClosed, ...]":
 
     ledgers = (project.ledger_file(run_id) for run_id in reversed(project.run_ids()))
     return recent_turns(ledgers, most=REMEMBERED)
+
+
+def _calls(project: "Project | None") -> "Mapping[str, CallRecord]":
+    """By model, what came of the tool calls of the runs here."""
+    if project is None or not project.run_ids():
+        return {}
+    from surefoot.assembly import REMEMBERED
+    from surefoot.kernel.calls import by_model
+    from surefoot.ledger import recent_calls
+
+    ledgers = (project.ledger_file(run_id) for run_id in reversed(project.run_ids()))
+    return by_model(recent_calls(ledgers, most=REMEMBERED))
 
 
 def _as_json(lineup: "Lineup", selection: "Selection") -> dict[str, object]:

@@ -13,10 +13,17 @@ from typing import Any, Final
 import dspy
 from dspy import lm15
 from dspy.utils.exceptions import AdapterParseError, LMError
-from pydantic import TypeAdapter
 
 from surefoot.codec import canonical
-from surefoot.decisions.signature import NO_BUDGET, Field, Signature, Unanswered, fields_of
+from surefoot.decisions.native_call import NativeTools, as_text
+from surefoot.decisions.signature import (
+    NO_BUDGET,
+    Field,
+    Signature,
+    Unanswered,
+    fields_of,
+    schema_of,
+)
 from surefoot.kernel.ports import Asker
 from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest, Usage
 
@@ -38,8 +45,11 @@ class Reply:
 class Program:
     """Asks one model one signature's questions."""
 
-    def __init__(self, signature: Signature[Any, Any], asker: Asker) -> None:
-        self._signature, self._asker = signature, asker
+    def __init__(
+        self, signature: Signature[Any, Any], asker: Asker, native: NativeTools | None = None
+    ) -> None:
+        """`native`: the answer is a call of one of these tools, in the provider's own protocol."""
+        self._signature, self._asker, self._native = signature, asker, native
         self._inputs, self._outputs = fields_of(signature.question), fields_of(signature.answer)
         self._schema = schema_of(signature.answer)
         self._class = dspy.make_signature(
@@ -53,9 +63,10 @@ class Program:
         self, question: object, *, seed: int, said: str = "", complaint: str = ""
     ) -> Reply | Unanswered:
         """One call; `said` and `complaint` are the answer that was sent back, and why."""
-        engine = _Engine(self._asker, self._signature.name)
+        engine = _Engine(self._asker, self._signature.name, self._native)
         model = dspy.LM("surefoot/asker", engine=engine, cache=False, num_retries=0)
-        adapter = _Adapter(self._inputs, self._outputs, self._schema, said, complaint)
+        form = _Form(self._inputs, self._outputs, self._schema, self._native)
+        adapter = _Adapter(form, said, complaint)
         predict = dspy.Predict(
             self._class,
             max_tokens=self._signature.answer_tokens,
@@ -75,7 +86,8 @@ class Program:
                 text=engine.text,
                 fields={},
                 usage=engine.usage,
-                complaint=str(error.args[0]) if error.args else "no JSON object",
+                complaint=engine.complaint
+                or str(error.args[0] if error.args else "no JSON object"),
             )
         except LMError:
             if engine.failure is None:
@@ -90,23 +102,19 @@ class Program:
             for f in self._outputs
             if f.name in prediction and not (f.optional and prediction[f.name] is None)
         }
-        return Reply(text=engine.text, fields=fields, usage=engine.usage)
-
-
-def schema_of(kind: type) -> dict[str, object]:
-    """The JSON Schema of an answer, every field required, so that a constrained model leaves none out."""
-    schema: dict[str, Any] = TypeAdapter(kind).json_schema()
-    schema["required"] = list(schema["properties"])
-    schema["additionalProperties"] = False
-    return schema
+        return Reply(
+            text=engine.text, fields=fields, usage=engine.usage, complaint=engine.complaint
+        )
 
 
 class _Engine:
     """DSPy's engine over the `Asker`: one request, one answer."""
 
-    def __init__(self, asker: Asker, purpose: str) -> None:
-        self._asker, self._purpose = asker, purpose
+    def __init__(self, asker: Asker, purpose: str, native: NativeTools | None) -> None:
+        self._asker, self._purpose, self._native = asker, purpose, native
         self.text = ""
+        self.complaint = ""
+        """What is wrong with a native reply, before its fields are looked at."""
         self.usage = Usage()
         self.failure: ModelFailure | None = None
 
@@ -129,7 +137,8 @@ class _Engine:
             max_tokens=request.config.max_tokens or 0,
             temperature=request.config.temperature or 0.0,
             seed=request.config.seed or 0,
-            json_schema=canonical(format_["schema"]).decode() if "schema" in format_ else None,
+            json_schema=None if self._native else canonical(format_["schema"]).decode(),
+            tools=self._native.offered if self._native else (),
         )
         answers = self._asker.ask((asked,))
         if not answers:
@@ -139,10 +148,13 @@ class _Engine:
             self.failure = answer
             raise lm15.ServerError(answer.message)
         self.text, self.usage = answer.text, answer.usage
+        if self._native is not None:
+            fields, self.complaint = self._native.read(answer)
+            self.text = answer.text if self.complaint else as_text(fields)
         return lm15.Response(
             id=None,
             model=answer.model,
-            message=lm15.Message.assistant(answer.text),
+            message=lm15.Message.assistant(self.text or "(nothing)"),
             finish_reason="stop" if answer.finish == "stop" else "length",
             usage=lm15.Usage(
                 input_tokens=answer.usage.prompt_tokens,
@@ -151,19 +163,24 @@ class _Engine:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a question shows, and what an answer holds."""
+
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+    schema: Mapping[str, object]
+    native: NativeTools | None
+
+
 class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
     """Renders what never changes first, so that a prompt cache holds it; reads one JSON object, strictly."""
 
-    def __init__(
-        self,
-        inputs: tuple[Field, ...],
-        outputs: tuple[Field, ...],
-        schema: Mapping[str, object],
-        said: str,
-        complaint: str,
-    ) -> None:
+    def __init__(self, form: _Form, said: str, complaint: str) -> None:
         super().__init__()
-        self._inputs, self._outputs, self._schema = inputs, outputs, schema
+        self._outputs, self._schema, self._native = form.outputs, form.schema, form.native
+        # What tools there are stands in their definitions.
+        self._inputs = tuple(f for f in form.inputs if form.native is None or f.name != "tools")
         self._said, self._complaint = said, complaint
 
     def format(
@@ -179,8 +196,11 @@ class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
             messages.append({"role": "assistant", "content": canonical(said).decode()})
         messages.append({"role": "user", "content": self._user(inputs)})
         if self._complaint:
-            again = f"That cannot be used: {self._complaint}\nReply with the whole JSON object, corrected."
-            messages.append({"role": "assistant", "content": self._said})
+            wanted = "Reply with the whole JSON object, corrected."
+            if self._native is not None:
+                wanted = self._native.how
+            again = f"That cannot be used: {self._complaint}\n{wanted}"
+            messages.append({"role": "assistant", "content": self._said or "(nothing)"})
             messages.append({"role": "user", "content": again})
         return messages
 
@@ -197,6 +217,8 @@ class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
         return {f.name: data[f.name] for f in self._outputs if f.name in data}
 
     def _system(self, instructions: str) -> str:
+        if self._native is not None:
+            return f"{instructions}\n\n{self._native.how}"
         properties: Any = self._schema["properties"]
         lines = [
             f"- {f.name} ({_kind(properties[f.name])}): {f.description}" for f in self._outputs

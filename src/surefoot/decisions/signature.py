@@ -21,13 +21,16 @@ from typing import (
     get_type_hints,
 )
 
+from pydantic import TypeAdapter
+
 from surefoot.codec import canonical, decode, encode
 from surefoot.events import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import ModelFailure, Usage
+from surefoot.values import CallForm, ModelFailure, Usage
 
 if TYPE_CHECKING:
-    from surefoot.decisions.program import Program
+    from surefoot.decisions.native_call import NativeTools
+    from surefoot.decisions.program import Program, Reply
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -48,11 +51,14 @@ class Signature(Generic[Q, A]):
     instructions: str
     version: int = 1
     answer_tokens: int = 300
+    form: CallForm = "text"
+    """Of a tool call: how it is asked for."""
 
     @property
     def bundle(self) -> str:
-        """The policy bundle that a record names."""
-        return f"{self.name}/{self.version}"
+        """The policy bundle that a record names; asked natively it is another one, since the prompt is another."""
+        native = ".native" if self.form == "native" else ""
+        return f"{self.name}{native}/{self.version}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +95,14 @@ def fields_of(kind: type) -> tuple[Field, ...]:
     return tuple(_field(f, hints[f.name]) for f in dataclasses.fields(kind))
 
 
+def schema_of(kind: type) -> dict[str, object]:
+    """The JSON Schema of an answer, every field required, so that a constrained model leaves none out."""
+    schema: dict[str, Any] = TypeAdapter(kind).json_schema()
+    schema["required"] = list(schema["properties"])
+    schema["additionalProperties"] = False
+    return schema
+
+
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401  # a type hint has no type
     optional = field.default is not dataclasses.MISSING
     if get_origin(hint) is Annotated:
@@ -106,6 +120,8 @@ def decide(
     rule: Callable[[Q], A | None] | None = None,
     otherwise: Callable[[Q], A] | None = None,
     check: Callable[[A], str] | None = None,
+    heard: Callable[[str], object] | None = None,
+    native: "NativeTools | None" = None,
     seed: int = 0,
 ) -> Decision[A] | Unanswered:
     """The answer of the rule, else of the model.
@@ -118,12 +134,14 @@ def decide(
         rule: Answers when the facts suffice; None where they do not.
         otherwise: The rule that would decide if there were no model; its answer is recorded beside the model's.
         check: What is wrong with a model's answer, in words that the model is told; empty when nothing is.
+        heard: Is told of each of a model's answers what is wrong with it; empty when nothing is.
+        native: The tools that the answer has to call, in the provider's own protocol.
         seed: Of the model call; the second try has the next one.
     """
     answer = rule(question) if rule is not None else None
     if answer is not None:
         return _recorded(signature, question, Decision(answer=answer, decided_by="rule"), notebook)
-    program = _program(signature, asker)
+    program = _program(signature, asker, native)
     if isinstance(program, Unanswered):
         return program
     spent, complaint, said = Usage(), "", ""
@@ -132,20 +150,33 @@ def decide(
         if isinstance(reply, Unanswered):
             return reply
         spent, said = spent + reply.usage, reply.text
-        try:
-            answer = decode(signature.answer, canonical(reply.fields))
-        except ValueError as error:
-            complaint = reply.complaint or told(error)
-            continue
-        complaint = check(answer) if check is not None else ""
-        if not complaint:
-            decision = Decision(answer=answer, decided_by="model", usage=spent)
+        read = _read(signature, reply, spent, check)
+        complaint = read if isinstance(read, str) else ""
+        if heard is not None:
+            heard(complaint)
+        if not isinstance(read, str):
             instead = None if otherwise is None else otherwise(question)
-            return _recorded(signature, question, decision, notebook, instead)
+            return _recorded(signature, question, read, notebook, instead)
     return Unanswered(reason=f"the answer to {signature.name} cannot be used: {complaint}")
 
 
-def _program(signature: Signature[Q, A], asker: Asker) -> "Program | Unanswered":
+def _read(
+    signature: Signature[Q, A], reply: "Reply", spent: Usage, check: Callable[[A], str] | None
+) -> Decision[A] | str:
+    """What a reply decides, or what is wrong with it."""
+    if reply.complaint:
+        return reply.complaint
+    try:
+        answer = decode(signature.answer, canonical(reply.fields))
+    except ValueError as error:
+        return told(error)
+    complaint = check(answer) if check is not None else ""
+    return complaint or Decision(answer=answer, decided_by="model", usage=spent)
+
+
+def _program(
+    signature: Signature[Q, A], asker: Asker, native: "NativeTools | None"
+) -> "Program | Unanswered":
     # Importing DSPy takes a second, which only a run that asks a model through it has to wait for.
     try:
         from surefoot.decisions.program import Program  # noqa: PLC0415
@@ -153,7 +184,7 @@ def _program(signature: Signature[Q, A], asker: Asker) -> "Program | Unanswered"
         return Unanswered(
             reason=f"{signature.name} is asked through DSPy, and {error.name} is not installed; {MEND}"
         )
-    return Program(signature, asker)
+    return Program(signature, asker, native)
 
 
 def ruled(signature: Signature[Q, A], question: Q, notebook: Notebook, rule: Callable[[Q], A]) -> A:

@@ -21,8 +21,7 @@ _BUILDS: Final = frozenset(
     {ReportState.COMPLETE, ReportState.TIMEOUT, ReportState.NOTHING_COLLECTED}
 )
 _FATAL: Final = frozenset({ReportState.TOOL_MISSING, ReportState.FOREIGN_CODE, ReportState.FORGED})
-_MOST_REQUIREMENTS: Final = 8
-_ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(?P<text>\S.{3,400})$")
+_ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(?P<text>.*\w\w.*)$")
 _OPTIONAL: Final = re.compile(r"\b(optional(?:ly)?|nice to have|if possible)\b", re.IGNORECASE)
 
 
@@ -99,9 +98,9 @@ class Requirement:
 
 
 def requirements_of(issue: str) -> tuple[Requirement, ...]:
-    """The items of the issue's lists, at most eight; the issue as a whole when it has none."""
+    """All items of the issue's lists; the issue as a whole when it has none."""
     items = [m["text"].strip() for line in issue.splitlines() if (m := _ITEM.match(line))]
-    texts = items[:_MOST_REQUIREMENTS] or [issue.strip()]
+    texts = items or [issue.strip()]
     return tuple(Requirement(text=t, must=not items or _OPTIONAL.search(t) is None) for t in texts)
 
 
@@ -197,7 +196,9 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
         text, status = unmet[0]
         return SolutionAnswer(verdict="RETRY", explanation=f"{status}: {text}")
     nobody = sum(status == "UNKNOWN" for _, _, status in question.requirements)
-    told = f"nobody judged {nobody} requirements" if nobody else "nothing asked for is missing"
+    told = "nothing asked for is missing"
+    if nobody:
+        told = f"nobody judged {nobody} of {len(question.requirements)} requirements"
     return SolutionAnswer(verdict="PASS", explanation=f"builds and passes; {told}")
 
 

@@ -1,11 +1,10 @@
 """What the issue asks for, held against the change, one requirement after the other (SPEC E5)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from surefoot.decisions.environment import SMALL_CONTEXT
-from surefoot.decisions.review import DIFF_CHARACTERS
-from surefoot.decisions.signature import Decision, Unanswered, decide, ruled
+from surefoot.decisions.signature import NO_BUDGET, Decision, Unanswered, decide, ruled
 from surefoot.decisions.solver_checkpoint import cut
 from surefoot.decisions.verification import (
     BUILD_STATUS,
@@ -30,12 +29,19 @@ from surefoot.values import Review
 
 _UNKNOWN: Final = "UNKNOWN"
 _ISSUE_CHARACTERS: Final = 12_000
+_REQUIREMENT_CHARACTERS: Final = 2_000
+_MOST_ASKED: Final = 40
+"""Requirements that a judge is asked about, one call each."""
+_CHARACTERS_A_TOKEN: Final = 3
+_MOST_CHARACTERS: Final = 120_000
+"""Of a change that a judge is shown whole, whatever it could hold: it stands in every call."""
 
 
 class RequirementReviewer:
     """Vetoes what does not build, does not pass, or leaves a must-requirement open; it never approves alone.
 
-    A judge with a small context is not asked: its word on a whole change is worth too little to stop proven work.
+    A judge with a small context is not asked: its word on a whole change is worth too little to stop proven work. What
+    nobody judged, for whatever reason, is a waiver that says so, and no pass.
     """
 
     def __init__(self, asker: Asker, notebook: Notebook) -> None:
@@ -53,7 +59,7 @@ class RequirementReviewer:
         against = unproved(seen.evidence)
         sound = build.status == "Success" and tests.status == "Pass" and not against
         required = requirements_of(seen.issue.text) if sound and seen.issue.text.strip() else ()
-        judged = tuple(self._judged(required, seen))
+        judged, why = self._judged(required, seen)
         word = ruled(
             SOLUTION,
             SolutionQuestion(
@@ -65,6 +71,9 @@ class RequirementReviewer:
         by: Literal["rule", "model"] = (
             "model" if any(status != _UNKNOWN for _, _, status in judged) else "rule"
         )
+        if word.verdict == "PASS" and why:
+            told = f"{word.explanation} ({why})"
+            return Review(verdict="WAIVER", action="PROCEED", reason=told, decided_by=by)
         if word.verdict == "PASS":
             return Review(verdict="PASS", action="PROCEED", reason=word.explanation, decided_by=by)
         return Review(
@@ -77,18 +86,34 @@ class RequirementReviewer:
 
     def _judged(
         self, required: Sequence[Requirement], seen: ReviewInput
-    ) -> Iterator[tuple[str, bool, str]]:
-        """Text, must and status of each; a judge that cannot be had is not asked again."""
-        patch = seen.diff.patch
-        able = self._asker.context_tokens > SMALL_CONTEXT and len(patch) <= DIFF_CHARACTERS
-        for requirement in required:
-            status = _UNKNOWN
-            if able:
-                decision = self._ask(requirement, seen)
-                able = not isinstance(decision, Unanswered) or decision.failure is None
-                if not isinstance(decision, Unanswered):
-                    status = decision.answer.status
-            yield requirement.text, requirement.must, status
+    ) -> tuple[tuple[tuple[str, bool, str], ...], str]:
+        """Text, must and status of each, and why nobody judged some, when nobody did.
+
+        A judge that cannot be had is not asked again; one whose answer cannot be used is asked about the next.
+        """
+        stopped, left_out = (self._unable(seen) if required else ""), ""
+        judged = []
+        for number, requirement in enumerate(required):
+            if number == _MOST_ASKED:
+                stopped = stopped or f"a judge is asked about {_MOST_ASKED} at most"
+            decision = None if stopped else self._ask(requirement, seen)
+            status = decision.answer.status if isinstance(decision, Decision) else _UNKNOWN
+            if isinstance(decision, Unanswered):
+                left_out = decision.reason
+                gone = decision.failure is not None or decision.reason == NO_BUDGET
+                stopped = decision.reason if gone else ""
+            judged.append((requirement.text, requirement.must, status))
+        return tuple(judged), stopped or left_out
+
+    def _unable(self, seen: ReviewInput) -> str:
+        """Why the judge is not asked at all; empty when it is."""
+        holds, size = self._asker.context_tokens, len(seen.diff.patch)
+        if holds <= SMALL_CONTEXT:
+            return f"{self._asker.model} holds {holds} tokens, too few to judge a whole change"
+        room = holds * _CHARACTERS_A_TOKEN - 2 * _ISSUE_CHARACTERS
+        if size > min(room, _MOST_CHARACTERS):
+            return f"the change has {size} characters, more than {self._asker.model} can be shown"
+        return ""
 
     def _ask(
         self, requirement: Requirement, seen: ReviewInput
@@ -100,7 +125,7 @@ class RequirementReviewer:
                 issue=cut(seen.issue.text, _ISSUE_CHARACTERS),
                 evidence=tuple(f"{p.kind}: {p.after}" for p in seen.evidence),
                 changes=patch,
-                requirement=requirement.text,
+                requirement=cut(requirement.text, _REQUIREMENT_CHARACTERS),
             ),
             self._asker,
             self._notebook,

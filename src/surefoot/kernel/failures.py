@@ -80,6 +80,8 @@ FAULTS: Final[Mapping[ModelFault, FaultPath]] = {
     ModelFault.CONTEXT_OVERFLOW: FaultPath(extra_calls=0, wait_s=0.0, passes=False),
     ModelFault.AUTH: FaultPath(extra_calls=0, wait_s=0.0, passes=False),
     ModelFault.NOT_FOUND: FaultPath(extra_calls=0, wait_s=0.0, passes=False),
+    # The same question is asked as text then, by who offered the tools.
+    ModelFault.UNSUPPORTED: FaultPath(extra_calls=0, wait_s=0.0, passes=False),
     # The solver's rules judge a refusal; it leads to a higher tier, not to another call (SPEC A5).
     ModelFault.REFUSAL: FaultPath(extra_calls=0, wait_s=0.0, passes=False),
 }

@@ -104,6 +104,11 @@ class MeteredModel:
         """How many requests it serves at once with profit."""
         return self._model.parallel
 
+    @property
+    def native_tools(self) -> bool:
+        """Whether it may be offered tools in its provider's own protocol."""
+        return self._model.native_tools
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Length of a prompt in tokens, as it would be sent."""
         return self._model.count_tokens(self._hidden(messages))
@@ -137,13 +142,17 @@ class MeteredModel:
             messages=self._hidden(request.messages),
             prefill=self._redact(request.prefill),
             json_schema=None if schema is None else self._redact(schema),
+            tools=tuple(
+                replace(t, purpose=self._redact(t.purpose), schema=self._redact(t.schema))
+                for t in request.tools
+            ),
         )
 
     def _hidden(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         return tuple(replace(m, content=self._redact(m.content)) for m in messages)
 
     def _reserve(self, index: int, request: ModelRequest, digest: Digest) -> _Call | None:
-        prompt = self._model.count_tokens(request.messages)
+        prompt = self._model.count_tokens(request.measured)
         tokens = prompt + request.max_tokens
         cost = self._model.estimate_usd(prompt, request.max_tokens)
         short = shortage(self._ceilings, self._journal.spend(), tokens=tokens, cost_usd=cost)
@@ -288,8 +297,9 @@ def _changed(request: ModelRequest, fault: ModelFault) -> ModelRequest:
 
 
 def _whole(request: ModelRequest, answer: ModelAnswer) -> ModelAnswer:
-    """A reply that has to be JSON and was cut off at its limit is a failure."""
-    if isinstance(answer, ModelReply) and request.json_schema and answer.finish == "length":
+    """A reply that has to be JSON, or a call, and was cut off at its limit is a failure."""
+    whole = request.json_schema is not None or bool(request.tools)
+    if isinstance(answer, ModelReply) and whole and answer.finish == "length":
         return ModelFailure(
             fault=ModelFault.TRUNCATED,
             message=f"the answer was cut off after {request.max_tokens} tokens",
@@ -331,6 +341,11 @@ class AskerChain:
     def parallel(self) -> int:
         """Of the model that is asked now."""
         return self._askers[self._at].parallel
+
+    @property
+    def native_tools(self) -> bool:
+        """Of the model that is asked now."""
+        return self._askers[self._at].native_tools
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """By the model that is asked now."""

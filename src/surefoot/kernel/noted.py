@@ -20,7 +20,10 @@ class NotedModel:
         self._counts: dict[Digest, int] = {}
         self._noted: set[Digest] = set()
         opened = ModelOpened(
-            model=model.name, context_tokens=model.context_tokens, parallel=model.parallel
+            model=model.name,
+            context_tokens=model.context_tokens,
+            parallel=model.parallel,
+            native_tools=model.native_tools,
         )
         if journal.state.opened_models.get(model.name) != opened:
             journal.record(opened)
@@ -39,6 +42,11 @@ class NotedModel:
     def parallel(self) -> int:
         """As the port says."""
         return self._model.parallel
+
+    @property
+    def native_tools(self) -> bool:
+        """As the port says."""
+        return self._model.native_tools
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the port says; noted with the next call."""

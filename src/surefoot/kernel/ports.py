@@ -19,6 +19,7 @@ from surefoot.values import (
     Audit,
     AuditorResult,
     AuditSummary,
+    CallRecord,
     Candidate,
     Checkpoint,
     Command,
@@ -174,6 +175,11 @@ class Model(Protocol):
     @property
     def parallel(self) -> int:
         """How many requests it serves at once with profit."""
+        ...
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether requests may offer it tools, which it then calls in its provider's own protocol."""
         ...
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
@@ -384,6 +390,11 @@ class Asker(Protocol):
         """As `Model.parallel`."""
         ...
 
+    @property
+    def native_tools(self) -> bool:
+        """As `Model.native_tools`."""
+        ...
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """As `Model.count_tokens`."""
         ...
@@ -413,6 +424,8 @@ class TurnInput:
     """Claims of the last turn that the evidence contradicted, and gate failures, in words."""
     left_s: Callable[[], float] = lambda: float("inf")
     """Seconds that the run still has now."""
+    calls: CallRecord = field(default_factory=dict)
+    """What came of the tool calls that its model was asked for in earlier turns of the run."""
     locked: Callable[[], str | None] = lambda: None
     """Why the repository is locked now; read anew at each step (SPEC B2)."""
 

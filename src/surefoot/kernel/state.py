@@ -15,6 +15,7 @@ from surefoot.events import (
     BudgetRefused,
     BudgetReserved,
     BudgetSettled,
+    CallRead,
     CandidateTried,
     CheckpointWritten,
     ChildEnded,
@@ -44,11 +45,13 @@ from surefoot.events import (
     TurnStarted,
     UnitBlocked,
 )
+from surefoot.kernel.calls import counted, joined
 from surefoot.kernel.lifecycle import Phase, Trigger
 from surefoot.kernel.plan_state import PlanState, follow
 from surefoot.kernel.ports import ToolPattern
 from surefoot.values import (
     Audit,
+    CallRecord,
     Checkpoint,
     Classification,
     CommitId,
@@ -105,6 +108,8 @@ class OpenTurn:
     tried: Mapping[Digest, str] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
     called: ToolPattern = ()
+    calls: CallRecord = field(default_factory=dict)
+    """What came of the tool calls that its model was asked for."""
     refuted: tuple[str, ...] = ()
     failures: tuple[FailureClass, ...] = ()
     short: str = ""
@@ -156,6 +161,8 @@ class RunState:
     audits: Mapping[TreeId, RecordedAudit] = field(default_factory=dict)
     opened_models: Mapping[str, ModelOpened] = field(default_factory=dict)
     """What the run goes by of each model."""
+    calls: Mapping[str, CallRecord] = field(default_factory=dict)
+    """By model, what came of the tool calls that it was asked for in closed turns."""
     facts: tuple[str, ...] = ()
     """`topic: text` of what was established outside any turn."""
     replies: Mapping[tuple[TurnId | None, Digest], Digest] = field(default_factory=dict)
@@ -398,6 +405,14 @@ def _(event: ToolCalled, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: CallRead, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    if state.turn is None:
+        return state
+    return replace(state, turn=replace(state.turn, calls=counted(state.turn.calls, event)))
+
+
+@_apply.register
 def _(event: FactLearned, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     if state.turn is None:
@@ -498,6 +513,12 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         closed=event,
         short=turn.short,
         turns_closed=state.turns_closed + 1,
+        calls={
+            **state.calls,
+            event.model: joined(state.calls.get(event.model, {}), turn.calls),
+        }
+        if turn.calls
+        else state.calls,
         head_tree=event.tree,
         head_commit=event.commit or state.head_commit,
         # A turn that a model's fault ended is done again, not counted (SPEC A4).

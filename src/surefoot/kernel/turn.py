@@ -201,6 +201,7 @@ class Turn:
             last=self._unit.checkpoints[-1] if self._unit.checkpoints else None,
             tried=self._unit.tried,
             refuted=self._unit.refuted,
+            calls=self._p.journal.state.calls.get(self._asker.model, {}),
             left_s=lambda: self._resolution.ceilings.time_s - self._p.journal.spend().time_s,
             locked=self._p.policy.locked,
         )

@@ -2,7 +2,7 @@
 
 from surefoot.ledger.chain import ChainBrokenError, ChainFault, read_events, verify_chain
 from surefoot.ledger.file import FileLedger
-from surefoot.ledger.outcomes import recent_turns
+from surefoot.ledger.outcomes import recent_calls, recent_turns
 from surefoot.ledger.projection import Projection, SourceFault
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Projection",
     "SourceFault",
     "read_events",
+    "recent_calls",
     "recent_turns",
     "verify_chain",
 ]

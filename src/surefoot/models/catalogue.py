@@ -129,7 +129,10 @@ class CardForm(BaseModel):
     """A card as it is written in TOML; what is left out stays as it was."""
 
     # Its schema is part of those that hold it; one of its own would be made at every start.
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    # It is kept with a run, and read again as it was written in the file.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, defer_build=True, serialize_by_alias=True
+    )
 
     name: Annotated[str, Field(min_length=1)]
     provider: str | None = None

@@ -124,6 +124,11 @@ class EmbeddedModel:
         """As the port says: two cores take as long for four answers together as for four in turn."""
         return min(self._slots, max(1, self._threads // _THREADS_AN_ANSWER))
 
+    @property
+    def native_tools(self) -> bool:
+        """None: a grammar holds its text to a call's form, which is surer."""
+        return False
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Exact, with the chat template. Where the host cannot be asked, an upper estimate; `complete` then says why."""
         try:

@@ -44,6 +44,7 @@ from surefoot.values import (
     ModelFault,
     ModelReply,
     ModelRequest,
+    ToolCall,
     Usage,
 )
 
@@ -78,7 +79,9 @@ _SETTINGS: Final[Mapping[str, object]] = {
 _LOGGERS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 # Without a key of the user's for a server of the user's own, LiteLLM would take one from the environment and send it there.
 _NO_KEY: Final = "no-key"
-_OPTIONAL: Final = frozenset({"temperature", "seed", "stop", "response_format", "stream_options"})
+_OPTIONAL: Final = frozenset(
+    {"temperature", "seed", "stop", "response_format", "stream_options", "tool_choice"}
+)
 _TELLING: Final = 8
 """So many signs of a key tell nothing: its kind."""
 
@@ -99,10 +102,14 @@ class _Heard:
     usage: Usage = Usage()
     """As far as the provider said."""
     size: int = 0
+    calls: dict[int, ToolCall] = field(default_factory=dict)
+    """By their place in the answer; of a stream as far as they came."""
 
     def tokens(self) -> int:
         """An upper estimate of what was written."""
-        return estimate_tokens("".join(self.text)) + estimate_tokens("".join(self.thoughts))
+        called = "".join(call.tool + call.parameters for call in self.calls.values())
+        said = ("".join(self.text), "".join(self.thoughts), called)
+        return sum(estimate_tokens(text) for text in said)
 
     def add(self, part: object) -> None:
         """Take over LiteLLM's message, or a piece of one."""
@@ -116,6 +123,22 @@ class _Heard:
             self.size += len(thought)
         if isinstance(refusal, str) and refusal:
             self.refusal = (self.refusal or "") + refusal
+        for place, call in enumerate(getattr(part, "tool_calls", None) or ()):
+            self._call(place, call)
+
+    def _call(self, place: int, part: object) -> None:
+        """Take over a call, or a piece of one, which says which call it belongs to."""
+        index, function = getattr(part, "index", None), getattr(part, "function", None)
+        key = index if isinstance(index, int) else place
+        name, text = getattr(function, "name", None), getattr(function, "arguments", None)
+        before = self.calls.get(key, ToolCall(tool="", parameters=""))
+        more = text if isinstance(text, str) else ""
+        self.calls[key] = ToolCall(
+            # Some servers say the name again with each piece.
+            tool=before.tool or (name if isinstance(name, str) else ""),
+            parameters=before.parameters + more,
+        )
+        self.size += len(more)
 
     def count(self, said: object) -> None:
         """Take over what the provider counted; of several statements the largest."""
@@ -148,6 +171,7 @@ class HostedModel:
         context_tokens: Prompt and answer together; a longer request is refused without a call.
         price: Used for estimates, and for the cost where the provider states none.
         parallel: How many requests are under way at once.
+        native_tools: It may be offered tools; a server that takes none says so when it is asked.
         stream: Ask for the answer piece by piece: a server that has died is noticed after `idle_s`, not `reply_s`.
         reply_s: Longest time for one whole reply.
         idle_s: Longest silence inside a stream.
@@ -169,6 +193,7 @@ class HostedModel:
         context_tokens: int,
         price: Price | None = None,
         parallel: int = 4,
+        native_tools: bool = False,
         stream: bool = False,
         reply_s: float = 600.0,
         idle_s: float = 120.0,
@@ -186,6 +211,7 @@ class HostedModel:
         self._api_key = api_key or (None if base_url is None else _NO_KEY)
         self._context_tokens, self._parallel = context_tokens, max(1, parallel)
         self._price = price or (Price() if own else UNKNOWN_PRICE)
+        self._native_tools = native_tools
         self._stream, self._reply_s, self._idle_s = stream, reply_s, idle_s
         self._region, self._host = region, host
         self._monotonic = monotonic
@@ -205,6 +231,11 @@ class HostedModel:
     def parallel(self) -> int:
         """As the port says."""
         return self._parallel
+
+    @property
+    def native_tools(self) -> bool:
+        """As the port says."""
+        return self._native_tools
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An upper estimate: providers keep their tokenizers to themselves."""
@@ -231,7 +262,7 @@ class HostedModel:
 
     def answer(self, request: ModelRequest) -> ModelAnswer:
         """Answer one request, by one request to the provider."""
-        prompt = self.count_tokens(request.messages) + estimate_tokens(request.prefill)
+        prompt = self.count_tokens(request.measured) + estimate_tokens(request.prefill)
         if prompt + request.max_tokens > self._context_tokens:
             return overflow(self._name, prompt, request.max_tokens, self._context_tokens)
         library = load()
@@ -253,6 +284,7 @@ class HostedModel:
         else:
             fault = replace(fault, usage=_spent(request, prompt, exchange, heard))
             self._learn(fault.unsupported)
+        fault = wire.without_tools(request, fault)
         return ModelFailure(
             fault=fault.kind,
             message=self._clean(fault.message, exchange),
@@ -301,7 +333,11 @@ class HostedModel:
         }
         if stops := unseen.sendable_stops(request):
             wanted["stop"] = stops
-        if request.json_schema is not None and _holds_to_schema(library, self._name):
+        if request.tools:
+            wanted |= wire.tool_fields(request.tools)
+            # Where it knows of none for a model, the server has the word.
+            takes |= {"tools", "tool_choice"}
+        elif request.json_schema is not None and _holds_to_schema(library, self._name):
             wanted["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {
@@ -332,7 +368,7 @@ class HostedModel:
     def _judge(
         self, request: ModelRequest, exchange: Exchange, heard: _Heard, wall_s: float
     ) -> ModelReply | wire.Fault:
-        usage = _said(request, heard, self.count_tokens(request.messages))
+        usage = _said(request, heard, self.count_tokens(request.measured))
         if heard.refusal is not None or heard.finish in ("content_filter", "refusal"):
             said = heard.refusal or "the provider's filter stopped the answer"
             return wire.Fault(kind=ModelFault.REFUSAL, message=said[:500], usage=usage)
@@ -344,7 +380,7 @@ class HostedModel:
                 usage=usage,
             )
         text, begins, finish = unseen.joined("".join(heard.text), heard.finish, request)
-        if not text[begins:].strip():
+        if not text[begins:].strip() and not heard.calls:
             # A model that thinks first can use up its room before it says a word.
             cut = finish == "length"
             return wire.Fault(
@@ -358,6 +394,7 @@ class HostedModel:
             finish=finish,
             usage=self._paid(usage),
             wall_s=wall_s,
+            calls=tuple(heard.calls.values()),
         )
 
     def _learn(self, unsupported: Sequence[str]) -> None:

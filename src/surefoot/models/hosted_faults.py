@@ -66,19 +66,24 @@ def explain(
     if exchange.status == httpx.codes.OK:
         kind = ModelFault.MALFORMED if named is None or named in _VAGUE else named
         return stated_error(bytes(exchange.kept)) or wire.Fault(
-            kind=kind, message=f"the reply cannot be read: {problem}"
+            kind=kind, message=f"the reply cannot be read: {_words(problem)}"
         )
     if exchange.status is not None:
         failure = wire.read_failure(exchange.status, exchange.headers, bytes(exchange.kept))
-    elif not exchange.delivered and (lacking := _lacking(str(problem))):
-        return wire.Fault(kind=lacking, message=str(problem))
+    elif not exchange.delivered and (lacking := _lacking(_words(problem))):
+        return wire.Fault(kind=lacking, message=_words(problem))
     elif named is None and isinstance(problem, library.exceptions.APIConnectionError):
         kind = ModelFault.BROKEN_STREAM if begun else ModelFault.UNREACHABLE
-        return wire.Fault(kind=kind, message=str(problem))
+        return wire.Fault(kind=kind, message=_words(problem))
     else:
         # Not sent over our line: a provider with a client of its own, or nothing was sent at all.
         failure = replace(_by_words(problem), rejected=False)
     return replace(failure, kind=named) if named is not None and failure.kind in _VAGUE else failure
+
+
+def _words(problem: Exception) -> str:
+    """What it says; LiteLLM puts the whole traceback behind it where it knows nothing better."""
+    return str(problem).partition("\nTraceback (most recent call last):")[0].strip()
 
 
 def _lacking(words: str) -> ModelFault | None:
@@ -89,7 +94,7 @@ def _lacking(words: str) -> ModelFault | None:
 def _by_words(problem: Exception) -> wire.Fault:
     response = getattr(problem, "response", None)
     headers = {k.lower(): v for k, v in getattr(response, "headers", {}).items()}
-    body = canonical({"error": {"message": str(problem)}})
+    body = canonical({"error": {"message": _words(problem)}})
     return wire.read_failure(int(getattr(problem, "status_code", None) or 400), headers, body)
 
 

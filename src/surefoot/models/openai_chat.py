@@ -34,7 +34,9 @@ from surefoot.values import (
 # No model answers with more; a server that sends more is broken or hostile.
 REPLY_LIMIT_BYTES: Final = 4 * 1024**2
 _CONNECT_S: Final = 5.0
-_OPTIONAL: Final = frozenset({"logprobs", "seed", "temperature", "response_format", "stop"})
+_OPTIONAL: Final = frozenset(
+    {"logprobs", "seed", "temperature", "response_format", "stop", "tool_choice"}
+)
 MESSAGE_TOKENS: Final = 8
 _MARGIN: Final = 1.1
 _TEMPLATE_BYTES: Final = 64
@@ -83,6 +85,7 @@ class OpenAIChat:
         server: The endpoint.
         context_tokens: Prompt and answer together; a longer request is refused without a call.
         parallel: How many requests are under way at once.
+        native_tools: It may be offered tools; a server that takes none says so when it is asked.
         price: Used for estimates, and for the cost where the provider states none.
         label: Name in settings and events.
         monotonic: The clock that durations are taken from.
@@ -98,6 +101,7 @@ class OpenAIChat:
         *,
         context_tokens: int = 32_768,
         parallel: int = 4,
+        native_tools: bool = False,
         price: Price | None = None,
         label: str | None = None,
         monotonic: Callable[[], float] = time.monotonic,
@@ -107,6 +111,7 @@ class OpenAIChat:
         self._model, self._server = name, server
         self._name = label or f"openai/{name}"
         self._context_tokens, self._parallel = context_tokens, max(1, parallel)
+        self._native_tools = native_tools
         self._price = price or (Price() if loopback else UNKNOWN_PRICE)
         self._monotonic = monotonic
         self._left_out: frozenset[str] = frozenset()
@@ -138,6 +143,11 @@ class OpenAIChat:
         """As the port says."""
         return self._parallel
 
+    @property
+    def native_tools(self) -> bool:
+        """As the port says."""
+        return self._native_tools
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An upper estimate: the endpoint's tokenizer is not known here."""
         return sum(estimate_tokens(m.content) + MESSAGE_TOKENS for m in messages)
@@ -163,7 +173,7 @@ class OpenAIChat:
 
     def answer(self, request: ModelRequest) -> ModelAnswer:
         """Answer one request, after the check that it fits."""
-        prompt = self.count_tokens(request.messages) + estimate_tokens(request.prefill)
+        prompt = self.count_tokens(request.measured) + estimate_tokens(request.prefill)
         if prompt + request.max_tokens > self._context_tokens:
             return overflow(self._name, prompt, request.max_tokens, self._context_tokens)
         return self.send(request)
@@ -179,6 +189,7 @@ class OpenAIChat:
         if isinstance(outcome, ModelReply):
             self._learn(request, outcome.usage)
             return outcome
+        outcome = wire.without_tools(request, outcome)
         silent = outcome.usage.prompt_tokens == 0 and not outcome.rejected
         lost = outcome.kind in _LOST and silent
         return ModelFailure(
@@ -193,16 +204,16 @@ class OpenAIChat:
 
     def _learn(self, request: ModelRequest, usage: Usage) -> None:
         """How many tokens the endpoint counts where this class estimates one."""
-        estimated = self.count_tokens(request.messages)
+        estimated = self.count_tokens(request.measured)
         if usage.prompt_tokens > 0 and estimated > 0:
             self._ratio = max(self._ratio or 0.0, usage.prompt_tokens / estimated)
 
     def _at_most(self, request: ModelRequest) -> Usage:
         """What a call may have been counted at whose reply was lost; no token is shorter than a byte."""
-        prompt = sum(len(m.content.encode()) + _TEMPLATE_BYTES for m in request.messages)
+        prompt = sum(len(m.content.encode()) + _TEMPLATE_BYTES for m in request.measured)
         prompt += _TEMPLATE_BYTES
         if self._ratio is not None:
-            usual = _MARGIN * max(1.0, self._ratio) * self.count_tokens(request.messages)
+            usual = _MARGIN * max(1.0, self._ratio) * self.count_tokens(request.measured)
             prompt = min(prompt, int(usual) + 1)
         return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens)
 
@@ -226,7 +237,9 @@ class OpenAIChat:
         if server.logprobs:
             body["logprobs"] = True
             body["top_logprobs"] = 1
-        if request.json_schema is not None and server.schema:
+        if request.tools:
+            body |= wire.tool_fields(request.tools)
+        elif request.json_schema is not None and server.schema:
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {
@@ -321,7 +334,7 @@ class OpenAIChat:
                 usage=got.usage,
             )
         text, begins, finish = self._joined(got, request)
-        if not text[begins:].strip():
+        if not text[begins:].strip() and not got.calls:
             # A model that thinks first can use up its room before it says a word.
             cut = finish == "length"
             return wire.Fault(
@@ -336,6 +349,7 @@ class OpenAIChat:
             usage=self._paid(got.usage),
             wall_s=wall_s,
             mean_logprob=got.mean_logprob,
+            calls=got.calls,
         )
 
     def _joined(

@@ -185,6 +185,7 @@ def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
         name,
         server,
         context_tokens=card.context_tokens,
+        native_tools=card.tools,
         price=None if access.base_url and not card.listed else _price(card),
         label=spec,
     )
@@ -200,6 +201,7 @@ def _hosted(spec: str, access: Access, card: "Card") -> "Model":
         api_key=access.api_key,
         base_url=access.base_url,
         context_tokens=card.context_tokens,
+        native_tools=card.tools,
         # A server on this machine costs nothing unless somebody says so.
         price=_price(card) if card.listed or not is_loopback(host) else Price(),
         host=host if "." in host or is_loopback(host) else None,

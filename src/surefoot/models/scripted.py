@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from surefoot.codec import canonical
 from surefoot.errors import SettingsError
 from surefoot.values import (
     Message,
@@ -21,6 +22,7 @@ from surefoot.values import (
     ModelFault,
     ModelReply,
     ModelRequest,
+    ToolCall,
     Usage,
 )
 
@@ -39,6 +41,10 @@ class Rule:
     """The call fails this way instead."""
     message: str = "scripted failure"
     retry_after_s: float | None = None
+    calls: tuple[ToolCall, ...] = ()
+    """Tools that the answer calls; answers only requests that offer tools."""
+    offered: bool | None = None
+    """Only requests that offer tools, or only those that do not."""
     purpose: str | None = None
     """Only requests of this purpose."""
     pattern: str | None = None
@@ -51,6 +57,8 @@ class Rule:
         """Whether all conditions hold."""
         return (
             (self.purpose is None or self.purpose == request.purpose)
+            and (not self.calls or bool(request.tools))
+            and (self.offered is None or self.offered == bool(request.tools))
             and (
                 self.pattern is None
                 or re.search(self.pattern, prompt_text(request), re.MULTILINE) is not None
@@ -68,6 +76,7 @@ class ScriptedModel:
         name: As settings and events call it.
         context_tokens: A longer request is refused; four characters count as a token.
         parallel: What the port reports.
+        native_tools: Likewise.
         usd_per_token: Price of prompt and answer tokens alike.
     """
 
@@ -79,6 +88,7 @@ class ScriptedModel:
         name: str = NAME,
         context_tokens: int = 32_768,
         parallel: int = 4,
+        native_tools: bool = False,
         usd_per_token: float = 0.0,
     ) -> None:
         texts = tuple(rule for rule in rules if isinstance(rule, str))
@@ -89,6 +99,7 @@ class ScriptedModel:
             self._rules += (Rule(replies=(default,)),)
         self._name = name
         self._context_tokens, self._parallel = context_tokens, parallel
+        self._native_tools = native_tools
         self._usd_per_token = usd_per_token
         self._asked: list[ModelRequest] = []
         self._guard = threading.Lock()
@@ -107,6 +118,11 @@ class ScriptedModel:
     def parallel(self) -> int:
         """As the port says."""
         return self._parallel
+
+    @property
+    def native_tools(self) -> bool:
+        """As the port says."""
+        return self._native_tools
 
     @property
     def asked(self) -> tuple[ModelRequest, ...]:
@@ -129,12 +145,14 @@ class ScriptedModel:
         return tuple(self._answer(request) for request in requests)
 
     def _answer(self, request: ModelRequest) -> ModelAnswer:
-        prompt = self.count_tokens(request.messages) + _tokens(request.prefill)
+        prompt = self.count_tokens(request.measured) + _tokens(request.prefill)
         if prompt + request.max_tokens > self._context_tokens:
             return self._failure(
                 ModelFault.CONTEXT_OVERFLOW,
                 f"{prompt} tokens of prompt and {request.max_tokens} of answer do not fit into {self._context_tokens}",
             )
+        if request.tools and not self._native_tools:
+            return self._failure(ModelFault.UNSUPPORTED, "this model takes no tools")
         rule = next((rule for rule in self._rules if rule.fits(request)), None)
         if rule is None:
             end = prompt_text(request)[-200:]
@@ -145,24 +163,32 @@ class ScriptedModel:
         if rule.fault is not None:
             return self._failure(rule.fault, rule.message, rule.retry_after_s)
         text = rule.replies[request.seed % len(rule.replies)] if rule.replies else ""
-        return self._reply(request, prompt, text)
+        return self._reply(request, prompt, text, rule.calls)
 
-    def _reply(self, request: ModelRequest, prompt: int, text: str) -> ModelAnswer:
+    def _reply(
+        self, request: ModelRequest, prompt: int, text: str, calls: tuple[ToolCall, ...]
+    ) -> ModelAnswer:
         said = text.removeprefix(request.prefill)
         for stop in request.stop:
             said = said.partition(stop)[0]
         most = request.max_tokens * _CHARACTERS_A_TOKEN
         finish: Literal["stop", "length"] = "length" if len(said) > most else "stop"
         said = said[:most]
-        if not said.strip():
+        if not said.strip() and not calls:
             return self._failure(ModelFault.EMPTY, "the answer is empty")
-        answered = _tokens(said)
+        answered = _tokens(said) + sum(_tokens(c.tool + c.parameters) for c in calls)
         usage = Usage(
             prompt_tokens=prompt,
             completion_tokens=answered,
             cost_usd=self.estimate_usd(prompt, answered),
         )
-        return ModelReply(text=request.prefill + said, model=self._name, finish=finish, usage=usage)
+        return ModelReply(
+            text=request.prefill + said,
+            model=self._name,
+            finish=finish,
+            usage=usage,
+            calls=calls,
+        )
 
     def _failure(
         self, fault: ModelFault, message: str, retry_after_s: float | None = None
@@ -200,6 +226,7 @@ def load_scripted(path: Path, *, name: str = NAME) -> ScriptedModel:
         name=name,
         context_tokens=script.context_tokens,
         parallel=script.parallel,
+        native_tools=script.native_tools,
     )
 
 
@@ -207,19 +234,38 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class _CallForm(_Strict):
+    tool: str
+    parameters: dict[str, object] | str
+    """A text is sent as it stands, whatever it is."""
+
+    def as_call(self) -> ToolCall:
+        given = self.parameters
+        text = given if isinstance(given, str) else canonical(given).decode()
+        return ToolCall(tool=self.tool, parameters=text)
+
+
 class _RuleForm(_Strict):
     purpose: str | None = None
     pattern: str | None = None
     reply: str | None = None
     replies: tuple[str, ...] = ()
+    calls: tuple[_CallForm, ...] = ()
+    offered: bool | None = None
     fault: ModelFault | None = None
     message: str = "scripted failure"
     retry_after_s: float | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _one_answer(self) -> "_RuleForm":
-        if [self.reply is not None, bool(self.replies), self.fault is not None].count(True) != 1:
-            raise ValueError("give exactly one of `reply`, `replies` and `fault`")
+        given = (
+            self.reply is not None,
+            bool(self.replies),
+            bool(self.calls),
+            self.fault is not None,
+        )
+        if given.count(True) != 1:
+            raise ValueError("give exactly one of `reply`, `replies`, `calls` and `fault`")
         if self.pattern is not None:
             try:
                 re.compile(self.pattern)
@@ -233,6 +279,8 @@ class _RuleForm(_Strict):
             fault=self.fault,
             message=self.message,
             retry_after_s=self.retry_after_s,
+            calls=tuple(call.as_call() for call in self.calls),
+            offered=self.offered,
             purpose=self.purpose,
             pattern=self.pattern,
         )
@@ -244,6 +292,7 @@ class _Script(_Strict):
     default: str | None = None
     context_tokens: int = Field(default=32_768, gt=0)
     parallel: int = Field(default=4, gt=0)
+    native_tools: bool = False
 
 
 def _tokens(text: str) -> int:

@@ -27,6 +27,11 @@ class UnavailableModel:
         """As the port says."""
         return 1
 
+    @property
+    def native_tools(self) -> bool:
+        """None: it is never asked anything."""
+        return False
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """None are read."""
         del messages

@@ -6,15 +6,15 @@ Everything that comes over the wire is untrusted: a reply of the wrong shape is 
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from surefoot.values import ModelFault, Usage
+from surefoot.values import ModelFault, ModelRequest, OfferedTool, ToolCall, Usage
 
 _OVERFLOW: Final = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|available context|context_length_exceeded"
@@ -41,6 +41,9 @@ _UNSUPPORTED: Final = re.compile(
     r"unsupported|not supported|unrecognized|unknown (field|param)|extra inputs|invalid (?:temperature|seed|stop)\b",
     re.IGNORECASE,
 )
+_TOOLS: Final = re.compile(r"\btools?\b|\btool_choice\b|\bfunction[ _-]?call", re.IGNORECASE)
+_VAGUE: Final = frozenset({ModelFault.MALFORMED, ModelFault.NOT_FOUND, ModelFault.OVERLOAD})
+"""Kinds that a server's refusal of tools is read as by its status."""
 _NAMES: Final = re.compile(
     r"""['"`]([a-z_]+)['"`]|\binvalid\ (temperature|seed|stop)\b|:\ ([a-z_]+(?:,\ ?[a-z_]+)*)""",
     re.VERBOSE,
@@ -67,9 +70,20 @@ class _Part(_Wire):
     text: str = ""
 
 
+class _Function(_Wire):
+    name: str = ""
+    arguments: str | dict[str, object] | None = None
+    """Text, by the protocol; an object, by some servers."""
+
+
+class _Call(_Wire):
+    function: _Function
+
+
 class _Message(_Wire):
     content: str | list[_Part] | None = None
     refusal: str | None = None
+    tool_calls: list[_Call] | None = None
 
 
 class _TokenLogprob(_Wire):
@@ -136,6 +150,7 @@ class Completion:
     usage: Usage
     """`cost_usd` is 0 unless the provider stated it."""
     mean_logprob: float | None
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +165,18 @@ class Fault:
     """Names, fields of the request among them, in words that say what the server does not take."""
     rejected: bool = False
     """The server turned the request down, in words of its own, and wrote nothing."""
+
+
+def tool_fields(tools: Sequence[OfferedTool]) -> dict[str, object]:
+    """The fields of a request that offer tools, one of which has to be called."""
+    functions = [
+        {"name": t.name, "description": t.purpose, "parameters": json.loads(t.schema)}
+        for t in tools
+    ]
+    return {
+        "tools": [{"type": "function", "function": function} for function in functions],
+        "tool_choice": "required",
+    }
 
 
 def read_completion(body: bytes) -> Completion | Fault:
@@ -179,6 +206,7 @@ def read_completion(body: bytes) -> Completion | Fault:
         model=parsed.model or None,
         usage=usage,
         mean_logprob=_mean(choice.logprobs),
+        calls=tuple(_called(call.function) for call in choice.message.tool_calls or ()),
     )
 
 
@@ -200,6 +228,23 @@ def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
         and httpx.codes.is_client_error(status)
         and fault.kind is not ModelFault.TIMEOUT,
     )
+
+
+def without_tools(request: ModelRequest, fault: Fault) -> Fault:
+    """The same, or that the server takes no tools, where tools were offered and its words say so.
+
+    What they say it with differs: `does not support tools` (Ollama), `"auto" tool choice requires …` (vLLM), `tools param
+    requires --jinja flag` (llama.cpp, as a 500), `No endpoints found that support tool use` (OpenRouter, as a 404).
+    """
+    if request.tools and fault.kind in _VAGUE and _TOOLS.search(fault.message):
+        return replace(fault, kind=ModelFault.UNSUPPORTED, rejected=True)
+    return fault
+
+
+def _called(given: _Function) -> ToolCall:
+    arguments = given.arguments
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return ToolCall(tool=given.name, parameters=text)
 
 
 def _usage(given: _Usage | None) -> Usage:

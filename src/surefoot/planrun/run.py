@@ -271,6 +271,7 @@ class _Nobody:
     model: Final = ""
     context_tokens: Final = 0
     parallel: Final = 1
+    native_tools: Final = False
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Nothing is read."""

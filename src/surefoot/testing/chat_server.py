@@ -3,14 +3,22 @@
 import json
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
+from surefoot.codec import canonical
 from surefoot.kernel.ports import Model
-from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest
+from surefoot.values import (
+    Message,
+    ModelFailure,
+    ModelFault,
+    ModelRequest,
+    OfferedTool,
+    ToolCall,
+)
 
 _STATUS: Final[Mapping[ModelFault, int]] = {
     ModelFault.RATE_LIMIT: 429,
@@ -162,10 +170,21 @@ def streamed(
     finish: str | None = "stop",
     model: str = "scripted",
     usage: Mapping[str, object] | None = None,
+    calls: Sequence[ToolCall] = (),
 ) -> tuple[bytes, ...]:
-    """The events of a well-formed stream: role, one for each piece, finish reason, usage when given, end."""
-    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
+    """The events of a well-formed stream: role, one for each piece, calls in pieces, finish reason, usage when given, end."""
+    deltas: list[tuple[dict[str, object], str | None]] = [
+        ({"role": "assistant", "content": ""}, None)
+    ]
     deltas += [({"content": piece}, None) for piece in pieces]
+    for index, call in enumerate(called(calls)):
+        whole = str(call["function"]["arguments"])
+        begun = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
+        deltas.append(({"tool_calls": [begun]}, None))
+        for piece in re.findall(r"(?s).{1,20}", whole):
+            deltas.append(
+                ({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None)
+            )
     if finish is not None:
         deltas.append(({}, finish))
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": model}
@@ -181,6 +200,18 @@ def streamed(
 EVENT_STREAM: Final[Mapping[str, str]] = {"content-type": "text/event-stream"}
 
 
+def called(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """Tool calls in the protocol's words."""
+    return [
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": call.tool, "arguments": call.parameters},
+        }
+        for number, call in enumerate(calls)
+    ]
+
+
 def speaks_for(model: Model) -> Callable[[Seen], Wire]:
     """A behaviour that answers with what `model` says, in the protocol's words, as a stream where that is asked for."""
 
@@ -189,20 +220,24 @@ def speaks_for(model: Model) -> Callable[[Seen], Wire]:
         answer = model.complete((_request(body),))[0]
         if isinstance(answer, ModelFailure):
             error = {"message": answer.message, "type": answer.fault.value, "code": None}
+            if answer.fault is ModelFault.UNSUPPORTED:
+                error["message"] = "registry/scripted does not support tools"
             status = _STATUS.get(answer.fault, 400)
             return Wire(status=status, body=json.dumps({"error": error}).encode())
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": answer.text},
-            "finish_reason": answer.finish,
-        }
+        message: dict[str, object] = {"role": "assistant", "content": answer.text or None}
+        if answer.calls:
+            message["tool_calls"] = called(answer.calls)
+        finish = "tool_calls" if answer.calls else answer.finish
+        choice = {"index": 0, "message": message, "finish_reason": finish}
         usage = {
             "prompt_tokens": answer.usage.prompt_tokens,
             "completion_tokens": answer.usage.completion_tokens,
         }
         if body.get("stream"):
             pieces = re.findall(r"\s*\S+|\s+$", answer.text)
-            events = streamed(pieces, finish=answer.finish, model=answer.model, usage=usage)
+            events = streamed(
+                pieces, finish=finish, model=answer.model, usage=usage, calls=answer.calls
+            )
             return Wire(headers=EVENT_STREAM, body=events)
         return Wire(body=completion("", model=answer.model, choices=[choice], usage=usage))
 
@@ -226,4 +261,17 @@ def _request(body: Mapping[str, object]) -> ModelRequest:
         seed=seed if isinstance(seed, int) else 0,
         stop=tuple(str(s) for s in stop) if isinstance(stop, list | tuple) else (),
         prefill=prefill,
+        tools=_offered(body.get("tools")),
+    )
+
+
+def _offered(given: object) -> tuple[OfferedTool, ...]:
+    functions = [tool["function"] for tool in given] if isinstance(given, list) else []
+    return tuple(
+        OfferedTool(
+            name=f["name"],
+            purpose=f.get("description", ""),
+            schema=canonical(f["parameters"]).decode(),
+        )
+        for f in functions
     )

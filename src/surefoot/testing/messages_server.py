@@ -2,12 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from surefoot.codec import canonical
 from surefoot.kernel.ports import Model
 from surefoot.testing.chat_server import EVENT_STREAM, ScriptedServer, Seen, Wire, event
-from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest
+from surefoot.values import (
+    Message,
+    ModelFailure,
+    ModelFault,
+    ModelRequest,
+    OfferedTool,
+    ToolCall,
+)
 
 _ERRORS: Final[Mapping[ModelFault, tuple[int, str]]] = {
     ModelFault.RATE_LIMIT: (429, "rate_limit_error"),
@@ -66,6 +74,7 @@ def events(
     model: str = "scripted",
     prompt_tokens: int = 5,
     completion_tokens: int = 2,
+    calls: Sequence[ToolCall] = (),
 ) -> tuple[bytes, ...]:
     """The events of a well-formed stream, one delta for each piece; without a stop reason it ends after the deltas."""
     begun = json.loads(message("", model=model, content=[], stop_reason=None))
@@ -88,6 +97,9 @@ def events(
         )
     if stop_reason is None:
         return tuple(said)
+    for index, call in enumerate(calls, 1):
+        said += [event({"type": "content_block_stop", "index": index - 1}, "content_block_stop")]
+        said += _called(index, call)
     end = {
         "type": "message_delta",
         "delta": {"stop_reason": stop_reason, "stop_sequence": None},
@@ -95,10 +107,22 @@ def events(
     }
     return (
         *said,
-        event({"type": "content_block_stop", "index": 0}, "content_block_stop"),
+        event({"type": "content_block_stop", "index": len(calls)}, "content_block_stop"),
         event(end, "message_delta"),
         event({"type": "message_stop"}, "message_stop"),
     )
+
+
+def _called(index: int, call: ToolCall) -> list[bytes]:
+    """The events that begin and fill a call's block."""
+    block = {"type": "tool_use", "id": f"toolu_{index}", "name": call.tool, "input": {}}
+    deltas = [
+        {"type": "input_json_delta", "partial_json": piece}
+        for piece in re.findall(r"(?s).{1,20}", call.parameters)
+    ]
+    begun = {"type": "content_block_start", "index": index, "content_block": block}
+    more = [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+    return [event(one, str(one["type"])) for one in (begun, *more)]
 
 
 def speaks_messages_for(model: Model) -> Callable[[Seen], Wire]:
@@ -107,9 +131,13 @@ def speaks_messages_for(model: Model) -> Callable[[Seen], Wire]:
     def behave(seen: Seen) -> Wire:
         answer = model.complete((_request(seen.body),))[0]
         if isinstance(answer, ModelFailure):
+            if answer.fault is ModelFault.UNSUPPORTED:
+                return error(400, "invalid_request_error", "tools: this model takes no tools")
             status, kind = _ERRORS.get(answer.fault, (400, "invalid_request_error"))
             return error(status, kind, answer.message)
         reason = "max_tokens" if answer.finish == "length" else "end_turn"
+        if answer.calls:
+            reason = "tool_use"
         usage = answer.usage
         if seen.body.get("stream"):
             said = events(
@@ -118,12 +146,24 @@ def speaks_messages_for(model: Model) -> Callable[[Seen], Wire]:
                 model=answer.model,
                 prompt_tokens=usage.prompt_tokens,
                 completion_tokens=usage.completion_tokens,
+                calls=answer.calls,
             )
             return Wire(headers=EVENT_STREAM, body=said)
         counted = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
-        return Wire(
-            body=message(answer.text, model=answer.model, stop_reason=reason, usage=counted)
-        )
+        blocks: list[dict[str, Any]] = []
+        if answer.text:
+            blocks.append({"type": "text", "text": answer.text})
+        blocks += [
+            {
+                "type": "tool_use",
+                "id": f"toolu_{n}",
+                "name": c.tool,
+                "input": json.loads(c.parameters),
+            }
+            for n, c in enumerate(answer.calls)
+        ]
+        told = {"model": answer.model, "stop_reason": reason, "usage": counted, "content": blocks}
+        return Wire(body=message("", **told))
 
     return behave
 
@@ -146,6 +186,18 @@ def _request(body: Mapping[str, object]) -> ModelRequest:
         temperature=float(temperature) if isinstance(temperature, int | float) else 0.0,
         stop=tuple(str(s) for s in stop) if isinstance(stop, list) else (),
         prefill=prefill,
+        tools=_offered(body.get("tools")),
+    )
+
+
+def _offered(given: object) -> tuple[OfferedTool, ...]:
+    return tuple(
+        OfferedTool(
+            name=tool["name"],
+            purpose=tool.get("description", ""),
+            schema=canonical(tool["input_schema"]).decode(),
+        )
+        for tool in (given if isinstance(given, list) else ())
     )
 
 

@@ -124,4 +124,10 @@ def _understood(result: ProcessResult, sought: str) -> ToolOutcome:
         shown.append(f"[{left}; narrow the search by path, glob or pattern]")
     if error:
         shown.append(f"[some files could not be searched: {error}]")
+    if result.truncated:
+        shown.append("[and more than was kept of a very long output; narrow the search]")
+    if result.exit_code is None:
+        # What was not found so far may stand in what was not looked at.
+        told = f"the search for {sought} was ended by signal {result.signal}, so there may be more; narrow it"
+        return failed(told, output="\n".join(shown))
     return ToolOutcome(ok=True, output="\n".join(shown), exit_code=result.exit_code)

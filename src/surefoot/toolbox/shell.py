@@ -20,6 +20,11 @@ _ROOM: Final = OUTPUT_CHARACTERS - 1_500
 _SHARE: Final = _ROOM // 3
 """Of standard error, where both streams are long."""
 _CHANGED_CHARACTERS: Final = 1_000
+_NOT_RUN: Final[Mapping[int, str]] = {
+    126: "a program of the command was found and cannot be executed",
+    127: "a program of the command was not found",
+}
+"""What the shell means by an exit code (POSIX, 2.8.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,10 @@ class Shelter:
 
 
 class Shell:
-    """Runs `/bin/sh -c`, without network. A command that came to its end is ok, whatever its exit code."""
+    """Runs `/bin/sh -c`, without network.
+
+    A command that came to its end is ok, whatever its exit code says of its work; one that could not be run is not.
+    """
 
     def __init__(self, processes: Processes, shelter: Shelter) -> None:
         self._processes, self._shelter = processes, shelter
@@ -116,7 +124,7 @@ def _ended_early(result: ProcessResult, limit_s: float) -> str:
         return (
             f"the command was ended ({cause}), as happens over a limit of time, memory or file size"
         )
-    return ""
+    return _NOT_RUN.get(result.exit_code, "")
 
 
 def _said(result: ProcessResult) -> str:

@@ -37,9 +37,10 @@ class BlobCheck:
             return difference(plain(event), plain(derived))
         if isinstance(event, ToolFinished):
             outcome = decode(ToolOutcome, self.get(event.outcome))
-            return difference(
-                plain(event), plain(replace(event, ok=outcome.ok, params_valid=outcome.fits))
+            said = replace(
+                event, ok=outcome.ok, params_valid=outcome.fits, exit_code=outcome.exit_code
             )
+            return difference(plain(event), plain(said))
         if isinstance(event, PlanRevised) and not MARK.search(encode(event).decode()):
             return difference(plain(event), plain(replace(event, plan_hash=digest_of(event.plan))))
         return ""

@@ -134,6 +134,7 @@ def test_a_profile_that_is_not_there_is_a_matter_of_credentials(
     assert isinstance(answer, ModelFailure)
     assert (answer.fault, seen) == (ModelFault.AUTH, ())
     assert "nobody-made-it" in answer.message
+    assert "Traceback" not in answer.message
 
 
 def test_the_command_line_says_what_is_missing_and_asks_a_server_of_ones_own(

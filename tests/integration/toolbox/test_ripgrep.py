@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.kernel.ports import Processes, Workspace
+from surefoot.kernel.ports import Processes, RunningProcess, Workspace
 from surefoot.toolbox import Ripgrep, find_ripgrep
 from surefoot.toolbox.bounds import OUTPUT_CHARACTERS
-from surefoot.values import ToolOutcome
+from surefoot.values import Command, ProcessResult, SandboxLevel, ToolOutcome
 
 Call = Callable[..., ToolOutcome]
 
@@ -120,3 +120,27 @@ def test_a_file_that_cannot_be_read_is_said(
         pytest.skip("root may read everything here")
     assert "notes.txt\n2:two" in outcome.output
     assert "could not be searched" in outcome.output
+
+
+class Ended:
+    """A place to run commands in whose search is ended half-way, as a limit of memory does."""
+
+    level = SandboxLevel.NONE
+
+    def run(self, command: Command) -> ProcessResult:
+        """What had been found until then."""
+        del command
+        found = b"a.py\n1:def add\n"
+        return ProcessResult(exit_code=None, stdout=found, stderr=b"", wall_s=0.1, signal=9)
+
+    def start(self, command: Command) -> RunningProcess:
+        """Not needed."""
+        raise NotImplementedError
+
+
+def test_a_search_that_was_ended_has_not_found_everything(workspace: Workspace) -> None:
+    """What it had found is shown, and the call is not ok."""
+    outcome = Ripgrep(Ended(), program=Path("/bin/sh")).run({"pattern": "add"}, workspace)
+    assert not outcome.ok
+    assert "ended by signal 9, so there may be more" in outcome.error
+    assert "1:def add" in outcome.output

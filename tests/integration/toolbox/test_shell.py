@@ -18,7 +18,23 @@ def test_both_streams_and_the_exit_code_are_shown(call: Call) -> None:
     assert outcome.output == "exit code 3\nstdout:\nout\nstderr:\nerr\nno file changed"
     assert (outcome.ok, outcome.exit_code, outcome.error) == (True, 3, "")
     assert call("shell", command="true").output == "exit code 0\nno output\nno file changed"
-    assert call("shell", command="no-such-program").exit_code == 127
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "told"),
+    [
+        ("no-such-program --version", 127, "not found"),
+        ("./src/agenda.py", 126, "cannot be executed"),
+    ],
+)
+def test_a_program_that_is_missing_is_no_success(
+    call: Call, command: str, code: int, told: str
+) -> None:
+    """Nothing ran, so the call is not ok, and it is worth nothing; the shell's own words are shown."""
+    outcome = call("shell", command=command)
+    assert (outcome.ok, outcome.exit_code) == (False, code)
+    assert told in outcome.error
+    assert "stderr:" in outcome.output
 
 
 def test_what_changed_is_read_from_the_worktree(call: Call, workspace: Workspace) -> None:

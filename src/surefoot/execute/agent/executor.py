@@ -37,14 +37,13 @@ from surefoot.decisions.plan_ir import (
     plan_of,
     problem,
 )
-from surefoot.decisions.signature import Decision, Unanswered, decide, ruled
+from surefoot.decisions.signature import Unanswered, decide, ruled
 from surefoot.decisions.tool_call import (
     ASK,
     DONE,
     SHAPED_CALL,
     TOOL_CALL,
     ToolCallAnswer,
-    complaint,
     shape_of,
 )
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
@@ -53,8 +52,9 @@ from surefoot.events import (
     ToolCalled,
     ToolFinished,
 )
+from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checks
-from surefoot.execute.agent.prompt import Scene, Taken, answer_tokens, cut, offered, question_for
+from surefoot.execute.agent.prompt import Scene, Taken, cut, offered
 from surefoot.kernel.asking import ask
 from surefoot.kernel.ports import (
     Answer,
@@ -184,7 +184,13 @@ class _Turn:
         self._effective = 0
         self._place = self._assess()
         shaped = ports.capture and not self._place.small_model
-        self._signature = SHAPED_CALL if shaped else TOOL_CALL
+        self._asking = Asking(
+            SHAPED_CALL if shaped else TOOL_CALL,
+            ports.asker,
+            ports.notebook,
+            record=ports.task.calls,
+            seed=ports.task.seed,
+        )
         self._conventions = self._read_conventions()
         task, asker = ports.task, ports.asker
         self._map = ports.around.overview(
@@ -370,12 +376,9 @@ class _Turn:
             return f"{len(self._taken)} tool calls were not enough"
         return ""
 
-    def _ask(
-        self, plan: PlanIR, step: PlanStep, done: frozenset[str]
-    ) -> Decision[ToolCallAnswer] | Unanswered:
+    def _ask(self, plan: PlanIR, step: PlanStep, done: frozenset[str]) -> Asked:
         p = self._p
         specs = offered(p.toolbox.specs, small=self._place.small_model)
-        names = frozenset(spec.name for spec in specs)
         scene = Scene(
             environment=self._place.summary,
             conventions=self._conventions,
@@ -389,14 +392,7 @@ class _Turn:
             taken=tuple(self._taken),
             specs=specs,
         )
-        return decide(
-            replace(self._signature, answer_tokens=answer_tokens(p.asker)),
-            question_for(scene, p.asker),
-            p.asker,
-            p.notebook,
-            check=lambda answer: complaint(names, answer),
-            seed=p.task.seed,
-        )
+        return self._asking.ask(scene)
 
     def _call(self, step: PlanStep, answer: ToolCallAnswer, usage: Usage) -> None:
         """Run one call; look at the tests when it changed something; label it."""
@@ -445,13 +441,14 @@ class _Turn:
                 outcome=p.notebook.put(encode(outcome)),
                 ok=outcome.ok,
                 params_valid=outcome.fits,
+                exit_code=outcome.exit_code,
                 step_utility=result.step_utility,
                 verification_delta=result.verification_delta,
                 was_repeated=repeated,
                 score=round(step_score(result, was_repeated=repeated, cost_tokens=tokens), 4),
                 cost_tokens=tokens,
                 label_source="rule",
-                policy_bundle=self._signature.bundle,
+                policy_bundle=self._asking.bundle,
                 wall_s=round(wall_s, 3),
             ),
             cause=called,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from surefoot.decisions.tool_call import TOOL_CALL, ToolCallQuestion, shown_tool
 from surefoot.kernel.ports import Asker
-from surefoot.values import Message, PlanIR, PlanStep, ToolCall, ToolOutcome, ToolSpec
+from surefoot.values import Message, OfferedTool, PlanIR, PlanStep, ToolCall, ToolOutcome, ToolSpec
 
 FEW_ACTIONS: Final = 3
 """Tools beside `done` and `ask` that a small model is offered."""
@@ -69,9 +69,14 @@ class Scene:
     specs: tuple[ToolSpec, ...]
 
 
-def question_for(scene: Scene, asker: Asker) -> ToolCallQuestion:
-    """The question, with the longest parts cut until it fits the model."""
+def question_for(
+    scene: Scene, asker: Asker, offered: Sequence[OfferedTool] = ()
+) -> ToolCallQuestion:
+    """The question, with the longest parts cut until it fits the model beside the definitions of what is offered."""
     budget = prompt_tokens(asker)
+    if offered:
+        defined = "".join(f"{t.name}{t.purpose}{t.schema}" for t in offered)
+        budget -= min(budget // 2, asker.count_tokens((Message(role="system", content=defined),)))
     characters = budget * _CHARACTERS_A_TOKEN
     while True:
         question = _question(scene, characters)
