@@ -144,6 +144,11 @@ class StoppableModel:
         """As the port says."""
         return self._model.parallel
 
+    @property
+    def native_tools(self) -> bool:
+        """As the port says."""
+        return self._model.native_tools
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the port says."""
         return self._model.count_tokens(messages)
