@@ -7,7 +7,7 @@ Each case starts `surefoot solve`, or with --plan `surefoot run` with three work
 scripted model, sends SIGKILL to the process at a
 random moment of its life, perhaps kills the first resumes too, and then resumes to the end. It must reach the outcome
 and the tree ids of the unbroken run, `surefoot verify` must pass, and the user's checkout must be as it was, byte for
-byte, after every kill. A case that differs is printed with its seed; the exit status is 1 when there is one.
+byte, after every kill. Each case is printed with its seed when it is over; the exit status is 1 when one differs.
 """
 
 import argparse
@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from bench.shelf import Shelf, three_units
+from bench.letters import lay, rules, two_that_clash
+from surefoot.codec import encode
 from surefoot.events import RunStopped, TurnClosed
 from surefoot.gitops import Repository
 from surefoot.gitops.manifest import manifest
@@ -41,7 +42,13 @@ _RESUMES = 8
 _KILL_AGAIN = 0.3
 _LIGHT = frozenset({"xdist", "xdist.looponfail", "pytest_cov"})
 """Plugins that load quickly, and that a run of Surefoot turns off by options which they must be there to know."""
-_PLACES = ("before the run was opened", "outside of turns", "within a turn")
+_PLACES = (
+    "before the run was opened",
+    "outside of turns",
+    "within a turn",
+    "outside of the plan's turns, with units at work",
+    "within a turn of the plan, with units at work",
+)
 _SETTINGS = """
 [repair]
 max_candidates = 12
@@ -109,8 +116,9 @@ def main() -> None:
     subject = of_a_plan() if args.plan else of_an_issue(args.script)
     for case in campaign(count=args.count, seed=args.seed, subject=subject, jobs=args.jobs):
         cases.append(case)
-        if case.fault:
-            print(f"case {case.number} (seed {args.seed}): {case.fault}", flush=True)
+        met = ", ".join(case.moments)
+        told = case.fault or f"the same end after {case.resumes} resumes"
+        print(f"case {case.number} (seed {args.seed}), killed {met}: {told}", flush=True)
     print(table(cases))
     sys.exit(any(case.fault for case in cases))
 
@@ -122,7 +130,7 @@ def table(cases: Sequence[Case]) -> str:
     rows = {
         "runs killed": len(cases),
         "kills in all": len(moments),
-        **{f"of them {place}": moments.count(place) for place in _PLACES},
+        **{f"of them {place}": moments.count(place) for place in _PLACES if place in moments},
         "resumes": sum(c.resumes for c in cases),
         "same outcome, trees and files; verified; checkout untouched": len(cases) - faults,
         "anything lost or different": faults,
@@ -198,18 +206,24 @@ def of_an_issue(script: Path) -> Subject:
 
 
 def of_a_plan() -> Subject:
-    """Three units in two milestones, three at once."""
-    return Subject(place=shelf, command=run_plan)
+    """Three units in two milestones, of which two clash when they are merged, three at once."""
+    return Subject(place=letters, command=run_plan)
 
 
 @contextmanager
-def shelf(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
-    """A fresh repository with three defects, and with an untracked file."""
-    made = Shelf(folder)
-    (made.root / "notes of mine.txt").write_text("untracked\n")
-    made.plan(three_units())
+def letters(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    """A fresh repository with three files to make good, and with an untracked file."""
+    repo, home = folder / "repo", folder / "home"
+    lay(repo)
+    (repo / "notes of mine.txt").write_text("untracked\n")
+    (folder / "plan.json").write_bytes(encode(two_that_clash()))
+    (folder / "model.json").write_text(rules())
+    env = {**os.environ, "SUREFOOT_HOME": str(home)}
+    trusted = surefoot(repo, env, "trust")
+    if trusted.returncode != 0:
+        raise SystemExit(f"the settings are not trusted: {trusted.stderr}")
     try:
-        yield made.root, {**os.environ, "SUREFOOT_HOME": str(folder / "home")}
+        yield repo, env
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -217,7 +231,8 @@ def shelf(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
 def run_plan(repo: Path) -> tuple[str, ...]:
     """The command whose runs are killed."""
     model = f"scripted:{repo.parent / 'model.json'}"
-    return ("run", str(repo.parent / "plan.json"), "--jobs", "3", "--json", "--model", model)
+    plan = str(repo.parent / "plan.json")
+    return ("run", plan, "--jobs", "3", "--strategy", "agent", "--json", "--model", model)
 
 
 @contextmanager
@@ -305,7 +320,9 @@ def place(repo: Path) -> str:
     found = ledgers(repo)
     if not found:
         return _PLACES[0]
-    return _PLACES[2 if fold(read_events(found[-1])).turn else 1]
+    state = fold(read_events(found[-1]))
+    at_work = any(child.ended is None for child in state.plan.children.values())
+    return _PLACES[(2 if state.turn else 1) + 2 * at_work]
 
 
 def ledgers(repo: Path) -> list[Path]:

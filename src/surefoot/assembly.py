@@ -89,7 +89,7 @@ from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
-from surefoot.sandbox import open_processes, quick_conformance
+from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
 from surefoot.settings import Settings
 from surefoot.shelf import RepositoryShelf, ToolPlaces
 from surefoot.solver import RuleSolver
@@ -247,6 +247,9 @@ class Surroundings:
     """The interpreter that runs Surefoot; its tools audit."""
     python_home: tuple[Path, ...]
     """What that interpreter needs to read: its environment's root and its base installation."""
+    models: Callable[[Model], Model] = lambda model: model
+    processes: Callable[[FencedProcesses], Processes] = lambda processes: processes
+    """What stands between a run and each model that it asks, and between it and its commands."""
 
     @classmethod
     def real(
@@ -343,10 +346,10 @@ def live_cast(project: Project, frozen: Frozen, around: Surroundings, run_id: Ru
     judging = lineup.judging()
     return Cast(
         router=lambda metered: PolicyRouter(
-            lineup.routing(history), lambda name: metered(opened(name))
+            lineup.routing(history), lambda name: metered(around.models(opened(name)))
         ),
         judging=judging,
-        judges=tuple(lineup.open_judge(name) for name in judging.models),
+        judges=tuple(around.models(lineup.open_judge(name)) for name in judging.models),
     )
 
 
@@ -354,7 +357,8 @@ def parts_of(
     project: Project, frozen: Frozen, around: Surroundings, scratch: Path, cast: Cast
 ) -> Parts:
     """The sandbox, tried out, and what runs in it."""
-    processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+    fenced = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+    processes = around.processes(fenced)
     fence = tried_fence(processes, scratch, accepted=frozen.request.unsandboxed)
     plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
     return Parts(

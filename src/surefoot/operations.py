@@ -3,12 +3,11 @@
 Each is made of what the commands use: a run is `app.start`, a choice is the roundtable, an answer is a line of the ledger.
 """
 
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from surefoot.app import Outcome, frozen_of, look_up, outcome, read_story_of, start
@@ -21,7 +20,7 @@ from surefoot.execute import Weights
 from surefoot.gitops.reading import publish_ledger_head
 from surefoot.kernel.journal import Journal
 from surefoot.ledger.blobs import BlobStore
-from surefoot.planrun.interrupt import OneAtATime, StoppableClock
+from surefoot.planrun.interrupt import OneAtATime, Stop, interruptible
 from surefoot.project import Project
 from surefoot.upkeep import own_ledger
 from surefoot.values import (
@@ -48,7 +47,7 @@ class Spawned:
     runs: tuple[RunId, ...]
     """In the order of their requests."""
     results: Mapping[RunId, Future[Outcome]]
-    stop: threading.Event
+    stop: Stop
     """Set, it cancels them all."""
 
 
@@ -75,12 +74,12 @@ def spawn_runs(
     """
     if not requests or jobs < 1:
         raise UsageError(f"{len(requests)} requests and {jobs} jobs start no run; give one of each")
-    stop, person = threading.Event(), OneAtATime(around.person)
+    stop, person = Stop(), OneAtATime(around.person)
     pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="run")
     results: dict[RunId, Future[Outcome]] = {}
     for request in requests:
         run_id = around.ids.run_id(around.clock.now())
-        own = replace(around, clock=StoppableClock(around.clock, stop), person=person)
+        own = interruptible(around, stop, person)
         results[run_id] = pool.submit(start, project, request, own, run_id=run_id)
     pool.shutdown(wait=False)
     return Spawned(runs=tuple(results), results=results, stop=stop)

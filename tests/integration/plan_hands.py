@@ -2,12 +2,13 @@
 
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from bench.letters import lay
 from bench.shelf import WHO
 
 from surefoot.app import Outcome, resume, start
@@ -22,33 +23,16 @@ from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.planrun.children import Order
 from surefoot.planrun.run import drive_plan
-from surefoot.plans import Plan, PlannedUnit
+from surefoot.plans import Plan
 from surefoot.project import Places, Project, child_run, open_project
 from surefoot.values import (
     CommitId,
-    Complexity,
-    PlanIR,
-    PlanStep,
     RunId,
     RunStatus,
-    StepIntent,
     TreeId,
-    UnitId,
-    UnitType,
     Usage,
 )
 
-CHECK = """bad=0
-point() { if [ "$2" = yes ]; then echo "ok $1 - check::$3"; else echo "not ok $1 - check::$3"; bad=1; fi; }
-good() { case "$(cat "$1.txt")" in good*) echo yes;; *) echo no;; esac; }
-point 1 "$(good a)" a
-point 2 "$(good b)" b
-point 3 "$(good c)" c
-point 4 "$([ "$(cat a.txt)$(cat b.txt)" = "good 1good 1" ] && echo no || echo yes)" pair
-echo 1..4
-exit $bad
-"""
-SETTINGS = '[test]\ncommand = ["sh", "check"]\nformat = "tap"\n\n[audit]\ntools = ["secrets"]\n'
 Edits = Mapping[str, str]
 E = TypeVar("E")
 
@@ -62,6 +46,8 @@ class Hands:
     orders: list[Order] = field(default_factory=list)
     met: threading.Barrier | None = None
     """Units come back only when so many are at work."""
+    looks: Callable[[Order], None] = lambda _: None
+    """Called while a unit is at work."""
     usage: Usage = Usage()
 
     def do(self, order: Order) -> ChildEnded:
@@ -83,6 +69,7 @@ class Hands:
         journal.record_all([started], aside=True)
         if self.met is not None and order.attempt == 1:
             self.met.wait(timeout=60)
+        self.looks(order)
         work = self.works[order.unit.unit_id, order.attempt]
         ended = isinstance(work, RunStatus)
         tree = None if isinstance(work, RunStatus) else self._written(order.base_tree, work)
@@ -126,47 +113,11 @@ def git(root: Path, *args: str, given: str = "") -> str:
 def hands_project(tmp_path: Path) -> Project:
     """Three files that are to be good, and a check that says so."""
     root = tmp_path / "repo"
-    root.mkdir()
-    for name, text in {"check": CHECK, "surefoot.toml": SETTINGS}.items():
-        (root / name).write_text(text)
-    for name in "abc":
-        (root / f"{name}.txt").write_text("bad\n")
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "first")
+    lay(root)
     (tmp_path / "model.json").write_text('{"schema": 1, "rules": []}')
     places = Places(state=tmp_path / "state", cache=tmp_path / "cache")
     open_project(root, places).trust()
     return open_project(root, places)
-
-
-def unit(name: str, *, needs: Sequence[str] = (), slice_id: str = "S1") -> PlannedUnit:
-    """The unit that makes one file good."""
-    return PlannedUnit(
-        unit_id=UnitId(name),
-        slice_id=slice_id,
-        title=f"make {name} good",
-        unit_type=UnitType.FIX,
-        plan=PlanIR(
-            analysis="",
-            steps=(
-                PlanStep(
-                    step_id="write",
-                    description=f"make {name} good",
-                    intent=StepIntent.MODIFY,
-                    acceptance=("it is good",),
-                ),
-            ),
-            verification=(f"check::{name}",),
-            complexity=Complexity.LOW,
-            confidence=0.9,
-        ),
-        requirements=(f"R-{name}",),
-        acceptance=("it is good",),
-        verification=(f"check::{name}",),
-        needs=tuple(UnitId(n) for n in needs),
-        writes=(f"{name}.txt",),
-    )
 
 
 @dataclass
@@ -200,6 +151,7 @@ def play(
     again: RunId | None = None,
     meet: int = 0,
     usage: Usage = Usage(),
+    looks: Callable[[Order], None] = lambda _: None,
     **limits: object,
 ) -> Played:
     """Run a plan with hands, or take one up again."""
@@ -208,7 +160,7 @@ def play(
 
     def hire(session: Session, *_: object) -> Hands:
         met = threading.Barrier(meet) if meet else None
-        hired.append(Hands(session=session, works=works, met=met, usage=usage))
+        hired.append(Hands(session=session, works=works, met=met, usage=usage, looks=looks))
         return hired[-1]
 
     driver = partial(drive_plan, hired=hire)

@@ -1,11 +1,16 @@
 """What happens between the units of a plan: conflicts, red merges, blocked units, hooks, budgets, orders."""
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bench.letters import unit
 from bench.shelf import plan_of
-from tests.integration.plan_hands import Edits, git, good, hands_project, play, unit
+from tests.integration.plan_hands import Edits, git, good, hands_project, play
 
 from surefoot.events import (
     CommandRan,
@@ -16,6 +21,8 @@ from surefoot.events import (
 )
 from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
+from surefoot.nodes import NodeId
+from surefoot.planrun.children import Order
 from surefoot.project import Project, open_project
 from surefoot.values import (
     Complexity,
@@ -104,6 +111,21 @@ def test_dependants_start_from_the_merged_work_of_their_needs(project: Project) 
     assert git(project.root, "show", f"{bases[UnitId('c')]}:b.txt") == "bad"
 
 
+def test_what_happens_to_be_merged_already_is_not_what_a_unit_starts_from(project: Project) -> None:
+    """One worker merges `b` before it starts `c`, which needs `a` alone: `c` starts from `a` alone all the same."""
+    plan = plan_of(unit("a"), unit("b"), unit("c", needs=("a",)))
+    played = play(project, plan, good("a", "b", "c"), jobs=1)
+    told = [
+        e.unit_id if isinstance(e, TurnClosed) else e.node_id
+        for e in played.events
+        if isinstance(e, TurnClosed | NodeStarted)
+    ]
+    assert told.index(UnitId("b")) < told.index(NodeId("unit:c:1"))
+    base = played.hands.orders[-1].base
+    shown = [git(project.root, "show", f"{base}:{name}.txt") for name in "abc"]
+    assert shown == ["good", "bad", "bad"]
+
+
 def test_one_job_and_three_give_the_same_trees_and_one_job_the_same_order(project: Project) -> None:
     """What a plan comes to does not depend on how many work on it; single mode repeats itself."""
     plan = plan_of(unit("a"), unit("b"), unit("c", needs=("a",)))
@@ -146,6 +168,54 @@ def test_units_share_the_ceiling_and_what_they_spend_is_the_plans(project: Proje
     assert most == 3000
     assert state is not None
     assert state.spend.reserved_tokens == 0
+
+
+def test_status_tells_from_another_process_what_is_done_runs_waits_or_is_blocked(
+    project: Project, tmp_path: Path
+) -> None:
+    """While one unit is at work, and after it has ended blocked; each with the reason."""
+    seen: list[dict[str, tuple[str, str]]] = []
+
+    def look(order: Order) -> None:
+        if order.unit.unit_id == "b":
+            seen.append(status(project, tmp_path))
+
+    plan = plan_of(unit("a"), unit("b"), unit("c", slice_id="S2"), milestones=("M1", "M2"))
+    works = good("a", "c") | {("b", 1): RunStatus.BLOCKED}
+    played = play(project, plan, works, looks=look)
+    assert played.outcome.status is RunStatus.BLOCKED
+    run_id = played.outcome.summary["run_id"]
+    [running] = seen
+    assert running["run"][0] == "running"
+    assert running["a"][0] == "done"
+    assert running["b"] == ("running", f"run {run_id}.b.1")
+    assert running["c"] == ("waiting", "for milestone M1")
+    after = status(project, tmp_path)
+    assert after["run"][0] == "blocked"
+    assert after["a"] == running["a"]
+    assert after["b"] == ("blocked", "could not")
+    assert after["c"][0] == "blocked"
+    assert "milestone:M1" in after["c"][1]
+
+
+def status(project: Project, home: Path) -> dict[str, tuple[str, str]]:
+    """The state of the run and of each unit, and why, as `surefoot status` says it in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "surefoot", "status", "--json"],
+        cwd=project.root,
+        env={**os.environ, "SUREFOOT_HOME": str(home)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    told = json.loads(done.stdout)
+    units = [
+        u for milestone in told["parts"] for piece in milestone["parts"] for u in piece["parts"]
+    ]
+    return {
+        "run": (told["state"], told["reason"]),
+        **{u["name"]: (u["state"], u["why"]) for u in units},
+    }
 
 
 HOOK = """import json, sys

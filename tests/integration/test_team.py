@@ -4,8 +4,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from bench.letters import unit
 from bench.shelf import plan_of
-from tests.integration.plan_hands import Edits, Hands, git, good, hands_project, unit
+from tests.integration.plan_hands import Edits, Hands, git, good, hands_project
 
 from surefoot.assembly import Request, Session
 from surefoot.cli.common import surroundings

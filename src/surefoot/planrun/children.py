@@ -16,7 +16,7 @@ from surefoot.ledger import read_events
 from surefoot.nodes import Cost
 from surefoot.planrun.brief import issue_for
 from surefoot.planrun.course import changes
-from surefoot.planrun.interrupt import OneAtATime, StoppableClock
+from surefoot.planrun.interrupt import OneAtATime, Stop, interruptible
 from surefoot.plans import Assignment, Plan, PlannedUnit
 from surefoot.project import Project, child_run
 from surefoot.settings import RiskSettings
@@ -45,7 +45,7 @@ class Order:
 class Children:
     """Runs units for one plan run; may be used from several threads."""
 
-    def __init__(self, session: Session, plan: Plan, stop: threading.Event) -> None:
+    def __init__(self, session: Session, plan: Plan, stop: Stop) -> None:
         self._session, self._plan, self._stop = session, plan, stop
         self._person = OneAtATime(session.around.person)
         self._guard = threading.Lock()
@@ -116,11 +116,7 @@ class Children:
         )
 
     def _run(self, order: Order, run_id: RunId, before: RunState | None, life: Cost) -> None:
-        around = replace(
-            self._session.around,
-            clock=StoppableClock(self._session.around.clock, self._stop),
-            person=self._person,
-        )
+        around = interruptible(self._session.around, self._stop, self._person)
         project = self._project(order)
         if before is None:
             start(project, self._request(order, life), around, run_id=run_id)

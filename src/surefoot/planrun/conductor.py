@@ -22,6 +22,7 @@ from surefoot.nodes import Cost, Node, NodeId, NodeKind, NodeOutcome
 from surefoot.planrun.children import Order
 from surefoot.planrun.course import POST_UNIT, PRE_DISPATCH, Course, again, changes
 from surefoot.planrun.hooks import Hooks, topic
+from surefoot.planrun.interrupt import Stop
 from surefoot.planrun.parts import Parts
 from surefoot.plans import PlannedUnit
 from surefoot.values import (
@@ -128,7 +129,7 @@ class Conductor:
         parts: Parts,
         hooks: Hooks,
         *,
-        stop: threading.Event,
+        stop: Stop,
         shares: Shares,
         ceilings: Ceilings,
         jobs: int,

@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from surefoot.app import frozen_of, read_story_of
+from surefoot.codec import decode
+from surefoot.events import ScheduleOpened
 from surefoot.gitops.collect import is_held
+from surefoot.kernel.schedule import Schedule
+from surefoot.ledger import read_events
+from surefoot.ledger.blobs import BlobStore
+from surefoot.nodes import Graph
 from surefoot.planrun.course import course_of
-from surefoot.planrun.status import Standing, as_json, lines_of, standing
+from surefoot.planrun.status import Standing, as_json, lines_of, standing, waiting
 from surefoot.project import Project
-from surefoot.values import RunId, Spend
+from surefoot.values import Ceilings, RunId, Spend
+
+_ANY: Final = Ceilings(max_iterations=1, time_s=1.0, max_files=1)
+"""Of tokens and money, which is what a schedule looks at; what was deferred stands in the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +90,26 @@ def overview(project: Project, run_id: RunId) -> Overview:
         },
         parts=()
         if plan is None
-        else standing(course_of(plan, frozen.request.milestones), state, alive=word == "running"),
+        else standing(
+            course_of(plan, frozen.request.milestones),
+            state,
+            waiting(schedule) if (schedule := _schedule(project, run_id)) else {},
+            alive=word == "running",
+        ),
     )
+
+
+def _schedule(project: Project, run_id: RunId) -> Schedule | None:
+    """The graph as the run's ledger has it; None before it was taken up."""
+    schedule: Schedule | None = None
+    for recorded in read_events(project.ledger_file(run_id)):
+        event = recorded.event
+        if schedule is None and isinstance(event, ScheduleOpened):
+            graph = decode(Graph, BlobStore(project.blobs).get(event.graph))
+            schedule = Schedule(graph.nodes, jobs=event.jobs, seed=event.seed, ceilings=_ANY)
+        if schedule is not None:
+            schedule.apply(event)
+    return schedule
 
 
 def _of(ceiling: float | None) -> str:

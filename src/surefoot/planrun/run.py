@@ -1,6 +1,5 @@
 """A plan run: the one pipeline, whose turns merge what the runs of its units have made."""
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -33,6 +32,7 @@ from surefoot.planrun.children import Children
 from surefoot.planrun.conductor import Conductor, Hands, Shares
 from surefoot.planrun.course import Course, changes, course_of, milestone_name, shares
 from surefoot.planrun.hooks import Hooks
+from surefoot.planrun.interrupt import Stop
 from surefoot.planrun.parts import Parts
 from surefoot.planrun.status import trace
 from surefoot.plans import Plan, PlannedUnit
@@ -117,7 +117,7 @@ def _write_trace(project: Project, run_id: RunId) -> None:
 def drive_plan(
     session: Session,
     workspace: GitWorkspace,
-    hired: Callable[[Session, Plan, threading.Event], Hands] = Children,
+    hired: Callable[[Session, Plan, Stop], Hands] = Children,
 ) -> None:
     """Run until it stops; children that still run by then are interrupted, and taken up by the next process."""
     opened: list[Conductor] = []
@@ -138,7 +138,7 @@ def _work(
     session: Session,
     workspace: GitWorkspace,
     prover: Prover,
-    hired: Callable[[Session, Plan, threading.Event], Hands],
+    hired: Callable[[Session, Plan, Stop], Hands],
 ) -> tuple[Work, Conductor]:
     journal, request = session.journal, session.frozen.request
     assert request.plan is not None  # noqa: S101  # only plan runs are driven here
@@ -160,7 +160,7 @@ def _work(
         )
     now = policy_of(session.project, session.frozen).resolve().ceilings
     first = policy_of(session.project, began).resolve().ceilings
-    stop, hooks = threading.Event(), Hooks(session, workspace)
+    stop, hooks = Stop(), Hooks(session, workspace)
     conductor = Conductor(
         journal,
         course,

@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from surefoot.decisions.assigned import is_test
 from surefoot.kernel.plan_state import ChildState
+from surefoot.kernel.schedule import Place, Schedule
 from surefoot.kernel.state import RunState
-from surefoot.planrun.course import Course, changes, milestone_name
+from surefoot.nodes import NodeId
+from surefoot.planrun.course import PRE_DISPATCH, Course, changes, milestone_name
 from surefoot.plans import Plan, PlannedUnit
 from surefoot.values import RunStatus, UnitId
+
+_WAITS: Final[Mapping[Place, str]] = {
+    Place.WAITING: "its needs",
+    Place.QUEUED: "paths that another unit holds",
+    Place.READY: "a worker that is free",
+    Place.DEFERRED: "money or tokens that others have reserved",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +33,13 @@ class Standing:
     parts: tuple["Standing", ...] = ()
 
 
-def standing(course: Course, state: RunState, *, alive: bool) -> tuple[Standing, ...]:
-    """The milestones that the run does, with their slices, and their units; `alive`: a process works on it."""
+def standing(
+    course: Course, state: RunState, waits: Mapping[UnitId, str], *, alive: bool
+) -> tuple[Standing, ...]:
+    """The milestones that the run does, with their slices, and their units.
+
+    `waits` says for what units wait that have not begun; `alive`: a process works on the run.
+    """
     plan = course.plan
     own = {u.slice_id for u in course.units}
     found = []
@@ -35,7 +50,7 @@ def standing(course: Course, state: RunState, *, alive: bool) -> tuple[Standing,
                 piece.slice_id,
                 piece.title,
                 tuple(
-                    _unit(course, state, u, alive=alive)
+                    _unit(state, u, waits, alive=alive)
                     for u in course.units
                     if u.slice_id == piece.slice_id
                 ),
@@ -64,12 +79,32 @@ def _part(name: str, title: str, parts: tuple[Standing, ...], state: RunState) -
     return Standing(name=name, title=title, state=word, why=why, parts=parts)
 
 
-def _unit(course: Course, state: RunState, unit: PlannedUnit, *, alive: bool) -> Standing:
-    word, why = _word(course, state, unit, alive=alive)
+def waiting(schedule: Schedule) -> Mapping[UnitId, str]:
+    """For what each unit waits whose nodes the schedule has not started."""
+    found: dict[UnitId, str] = {}
+    for node_id, node in schedule.standing().items():
+        role, subject, *_ = node_id.split(":")
+        if role in (PRE_DISPATCH, "unit") and node.place in _WAITS:
+            awaited = dict.fromkeys(_awaited(n) for n in node.waits_for)
+            found.setdefault(UnitId(subject), f"for {', '.join(awaited) or _WAITS[node.place]}")
+    return found
+
+
+def _awaited(node_id: NodeId) -> str:
+    role, subject, *_ = node_id.split(":")
+    return f"{role} {subject}" if role in ("slice", "milestone") else subject
+
+
+def _unit(
+    state: RunState, unit: PlannedUnit, waits: Mapping[UnitId, str], *, alive: bool
+) -> Standing:
+    word, why = _word(state, unit, waits, alive=alive)
     return Standing(name=unit.unit_id, title=unit.title, state=word, why=why)
 
 
-def _word(course: Course, state: RunState, unit: PlannedUnit, *, alive: bool) -> tuple[str, str]:
+def _word(
+    state: RunState, unit: PlannedUnit, waits: Mapping[UnitId, str], *, alive: bool
+) -> tuple[str, str]:
     known = state.units.get(unit.unit_id)
     runs = state.plan.attempts(unit.unit_id)
     last = runs[-1] if runs else None
@@ -79,8 +114,7 @@ def _word(course: Course, state: RunState, unit: PlannedUnit, *, alive: bool) ->
         commit, _ = state.plan.tips[unit.unit_id]
         return "done", f"{commit[:10]}, by run {last.begun.run if last else '-'}"
     if last is None:
-        left = [u for u in course.waits[unit.unit_id] if not _is_done(course, state, u)]
-        return "waiting", f"for {', '.join(left)}" if left else ""
+        return "waiting", waits.get(unit.unit_id, "")
     return _of_run(unit, last, "running" if alive else "stopped")
 
 
@@ -94,10 +128,6 @@ def _of_run(unit: PlannedUnit, last: ChildState, going: str) -> tuple[str, str]:
         return going, "its work is to be merged"
     final = last.ended.status in (RunStatus.BLOCKED, RunStatus.ERROR)
     return "blocked" if final else "stopped", f"{last.ended.status}: {last.ended.reason}"
-
-
-def _is_done(course: Course, state: RunState, unit_id: UnitId) -> bool:
-    return _word(course, state, course.unit(unit_id), alive=False)[0] == "done"
 
 
 def trace(plan: Plan, state: RunState) -> str:

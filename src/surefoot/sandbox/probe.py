@@ -17,6 +17,8 @@ from surefoot.sandbox.processes import FencedProcesses
 from surefoot.values import Command, Limits, SandboxLevel
 
 _PLACES: Final = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
+_TRIAL_S: Final = 60.0
+"""For a command that does nothing; a machine with thirty other things to do has taken more than ten seconds for it."""
 """Where the system's own programs are. PATH is not asked: whoever sets it could choose the fence."""
 
 
@@ -193,12 +195,14 @@ def _trial(processes: FencedProcesses) -> str:
         here = Path(name)
         try:
             result = processes.run(
-                Command(argv=(program,), cwd=here, writes=(here,), limits=Limits(wall_s=10))
+                Command(argv=(program,), cwd=here, writes=(here,), limits=Limits(wall_s=_TRIAL_S))
             )
         except SandboxError as error:
             return str(error)
     if result.exit_code == 0:
         return ""
+    if result.timed_out:
+        return f"a trial command took longer than {_TRIAL_S:g} s"
     return (
         f"a trial command ended with {result.exit_code}: {result.stderr.decode(errors='replace')}"
     )

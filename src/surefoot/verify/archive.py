@@ -78,7 +78,7 @@ def archive_runs(
 
 
 def _is_of_plan(run_id: RunId, story: Story) -> bool:
-    """A plan's run and those of its units rest on each other: one file holds one run, so they stay where they are."""
+    """A plan's run and those of its units rest on each other, and the latter are asked for by their own ids: they stay."""
     return plan_run_of(run_id) != run_id or bool(story.state.plan.children)
 
 

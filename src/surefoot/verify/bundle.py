@@ -2,13 +2,14 @@
 
 A zip archive: `manifest.json` (version, run, refs, and the SHA-256 of everything else), `events.jsonl`, `objects.pack`
 (a git pack of the run's commits and their trees, without the history before them), `blobs/<digest>` and
-`documents/<name>`. It is read strictly: a name or a hash that the manifest does not have is refused.
+`documents/<name>`. The run of a plan brings those of its units along: their commits and blobs among its own, their ledgers and
+documents in `units/<run>/`. It is read strictly: a name or a hash that the manifest does not have is refused.
 """
 
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -21,15 +22,17 @@ from surefoot.gitops.history import make_repository, objects_of, pack_of, refs_o
 from surefoot.gitops.reading import tree_exists
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
-from surefoot.project import Places, Project, open_project
+from surefoot.project import Places, Project, open_project, plan_run_of
 from surefoot.values import CommitId, Digest, RunId, TreeId
 from surefoot.verify.blobs import digests_of
 from surefoot.verify.commits import Stands, stands_of
 from surefoot.verify.rerun import DECIDING
 
-VERSION: Final = 1
+VERSION: Final = 2
+_SINGLE: Final = 1
+"""Of a bundle with one run: whoever knows no units can read it."""
 MANIFEST: Final = "manifest.json"
-_EVENTS, _PACK = "events.jsonl", "objects.pack"
+_EVENTS, _PACK, _UNITS = "events.jsonl", "objects.pack", "units"
 _MOST_BYTES: Final = 4 * 1024**3
 """Of all that a bundle holds; more is refused before it is unpacked."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -47,6 +50,8 @@ class Manifest:
     """That the user was on."""
     ends: tuple[CommitId, ...]
     """Commits whose parents are left out."""
+    units: tuple[RunId, ...] = ()
+    """The runs of a plan's units."""
     refs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Digest] = field(default_factory=dict)
 
@@ -61,37 +66,42 @@ class Written:
 
 
 def write_bundle(project: Project, run_id: RunId, path: Path) -> Written:
-    """Put a run into one file, whole or not at all.
+    """Put a run into one file, whole or not at all; that of a plan with the runs of its units.
 
     Raises:
         LedgerError: Its ledger or a blob is damaged.
         GitError: A commit of it is missing.
         UsageError: It never began.
     """
-    broken = verify_chain(project.ledger_file(run_id))
-    if broken is not None:
-        raise LedgerError(f"run {run_id} cannot be exported, {broken}; {broken.mend}")
-    events = tuple(read_events(project.ledger_file(run_id)))
+    events = _whole(project, run_id)
     stands = stands_of(events)
     if stands is None:
         raise UsageError(f"run {run_id} was killed before it began; there is nothing to export")
-    if any(isinstance(e.event, ChildStarted) for e in events):
-        raise UsageError(
-            f"run {run_id} rests on the runs of its plan's units, and a bundle holds one run; "
-            f"export those (`surefoot status {run_id}` names them)"
-        )
-    files = _files(project, run_id, events)
+    files, blobs = _files(project, run_id), set(digests_in(events))
     refs = refs_of_run(project.repository, run_id)
-    files[_PACK] = pack_of(project.repository, _objects(project, events, stands, refs))
+    objects = list(_objects(project, events, stands, refs))
+    units = () if stands.rejected else units_of(project, events)
+    for unit in units:
+        own, its = _whole(project, unit), refs_of_run(project.repository, unit)
+        files |= {f"{_UNITS}/{unit}/{name}": data for name, data in _files(project, unit).items()}
+        blobs |= digests_in(own)
+        refs |= its
+        unit_stands = stands_of(own)
+        if unit_stands is not None:
+            objects += _objects(project, own, unit_stands, its)
+    store = BlobStore(project.blobs)
+    files |= {f"blobs/{d}": store.get(d) for d in blobs}
+    files[_PACK] = pack_of(project.repository, tuple(dict.fromkeys(objects)))
     opened = events[0].event
     assert isinstance(opened, RunOpened)  # noqa: S101  # else there were no stands
     ends = (stands.base, *(c for c in stands.commits[1:] if c == _accepted(stands)))
     manifest = Manifest(
-        version=VERSION,
+        version=VERSION if units else _SINGLE,
         run_id=run_id,
         head=events[-1].hash,
         branch=opened.branch,
         ends=ends,
+        units=units,
         refs=refs,
         files={name: digest(data) for name, data in sorted(files.items())},
     )
@@ -103,15 +113,32 @@ def write_bundle(project: Project, run_id: RunId, path: Path) -> Written:
     )
 
 
+def units_of(project: Project, events: Sequence[Recorded]) -> tuple[RunId, ...]:
+    """The runs of a plan's units that have a ledger."""
+    started = dict.fromkeys(e.event.run for e in events if isinstance(e.event, ChildStarted))
+    return tuple(run for run in started if project.ledger_file(run).exists())
+
+
+def digests_in(events: Sequence[Recorded]) -> frozenset[Digest]:
+    """The blobs that events name."""
+    return frozenset(d for _, _, d in digests_of(events))
+
+
+def _whole(project: Project, run_id: RunId) -> tuple[Recorded, ...]:
+    broken = verify_chain(project.ledger_file(run_id))
+    if broken is not None:
+        raise LedgerError(f"run {run_id} cannot be exported, {broken}; {broken.mend}")
+    return tuple(read_events(project.ledger_file(run_id)))
+
+
 def _accepted(stands: Stands) -> CommitId | None:
     return stands.commits[-1] if stands.accepted is not None else None
 
 
-def _files(project: Project, run_id: RunId, events: tuple[Recorded, ...]) -> dict[str, bytes]:
+def _files(project: Project, run_id: RunId) -> dict[str, bytes]:
+    """What lies in a run's folder."""
     folder = project.runs / run_id
-    store = BlobStore(project.blobs)
     files = {_EVENTS: (folder / _EVENTS).read_bytes()}
-    files |= {f"blobs/{d}": store.get(d) for _, _, d in digests_of(events)}
     documents = (p for p in sorted(folder.iterdir()) if p.is_file() and p.name != _EVENTS)
     return files | {f"documents/{p.name}": p.read_bytes() for p in documents}
 
@@ -201,7 +228,7 @@ def _manifest(path: Path, data: bytes) -> Manifest:
     except ValueError as error:
         first = str(error).partition("\n")[0]
         raise LedgerError(f"{path}: its manifest cannot be read: {first}") from error
-    if manifest.version != VERSION:
+    if manifest.version not in (_SINGLE, VERSION):
         raise UsageError(
             f"{path} is a bundle of version {manifest.version}, known here is {VERSION}; update Surefoot"
         )
@@ -211,7 +238,10 @@ def _manifest(path: Path, data: bytes) -> Manifest:
 def _unpacked(
     root: Path, manifest: Manifest, files: Mapping[str, bytes], places: Places
 ) -> Project:
-    ours = {name: oid for name, oid in manifest.refs.items() if _is_of(manifest.run_id, name)}
+    runs = (manifest.run_id, *manifest.units)
+    if any(plan_run_of(unit) != manifest.run_id or "/" in unit for unit in manifest.units):
+        raise LedgerError("the bundle names units that are not its run's")
+    ours = {n: oid for n, oid in manifest.refs.items() if any(_is_of(run, n) for run in runs)}
     foreign = ours.keys() != manifest.refs.keys() or not manifest.branch.startswith("refs/heads/")
     if foreign or not manifest.ends:
         raise LedgerError("the bundle names refs that are not its run's, or no base")
@@ -230,14 +260,18 @@ def _unpacked(
         ) from error
     project = open_project(root, places)
     project.prepare()
-    folder, store = project.runs / manifest.run_id, BlobStore(project.blobs)
-    folder.mkdir(parents=True)
+    store = BlobStore(project.blobs)
+    for run in runs:
+        (project.runs / run).mkdir(parents=True)
     for name, data in files.items():
         path = PurePosixPath(name)
-        if path.parent.name == "blobs":
+        if path.parent == PurePosixPath("blobs"):
             store.put(data)
-        elif path.parent.name == "documents" or name == _EVENTS:
-            (folder / path.name).write_bytes(data)
+        else:
+            for run in runs:
+                own = PurePosixPath("." if run == manifest.run_id else f"{_UNITS}/{run}")
+                if path in (own / _EVENTS, own / "documents" / path.name):
+                    (project.runs / run / path.name).write_bytes(data)
     return project
 
 

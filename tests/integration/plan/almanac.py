@@ -1,10 +1,10 @@
-"""A small package that an issue asks eight things of, the draft of a strong model for it, and what solves each unit."""
+"""Small packages: one that an issue asks eight things of, with a strong model's draft and what solves each unit; one with three defects."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -197,6 +197,36 @@ def test_main(capsys):
 """,
     },
 }
+DEFECTS: Final = {
+    "conftest.py": "",
+    "kit/__init__.py": '"""A kit."""\n',
+    "kit/common.py": "def clean(text):\n    return text.strip()\n",
+    "kit/names.py": "from kit.common import clean\n\n\ndef initials(name):\n    return clean(name)[0].lower()\n",
+    "kit/money.py": "from kit.common import clean\n\n\ndef cents(text):\n    return int(float(clean(text)) * 10)\n",
+    "kit/dates.py": "from kit.common import clean\n\n\ndef year(text):\n    return int(clean(text)[5:7])\n",
+    "tests/test_kit.py": """from kit.common import clean
+from kit.dates import year
+from kit.money import cents
+from kit.names import initials
+
+
+def test_clean():
+    assert clean(" a ") == "a"
+
+
+def test_initials():
+    assert initials(" Ada ") == "A"
+
+
+def test_cents():
+    assert cents("1.50") == 150
+
+
+def test_year():
+    assert year("2026-01-31") == 2026
+""",
+}
+THREE: Final = "Three things are wrong\n\n1. `initials` is small.\n2. `cents` is short.\n3. `year` is a month.\n"
 _READS: Final[Mapping[str, Sequence[str]]] = {
     "U1": ["almanac/text.py"],
     "U2": ["almanac/text.py"],
@@ -289,7 +319,7 @@ class Almanac:
         for args in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "first")):
             subprocess.run(["git", *who, *args], cwd=self.root, check=True)
 
-    def scripted(self, rules: Sequence[Mapping[str, object]]) -> str:
+    def scripted(self, rules: Iterable[Mapping[str, object]]) -> str:
         """A model that answers by rules, as `--model` takes it."""
         path = self._folder / "model.json"
         path.write_text(json.dumps({"schema": 1, "rules": list(rules)}))

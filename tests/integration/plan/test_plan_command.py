@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from tests.integration.plan.almanac import ISSUE, Almanac, draft, rules
+from tests.integration.plan.almanac import DEFECTS, ISSUE, THREE, Almanac, draft, rules
 
 from surefoot.assembly import Request, Surroundings
 from surefoot.cli.plan import read_answers, read_plan
@@ -34,37 +34,6 @@ from surefoot.project import Places, Project, open_project
 from surefoot.system import RandomIds, SystemClock
 from surefoot.values import Diff, Issue, RunId, RunStatus
 from surefoot.verify import verify_run
-
-DEFECTS = {
-    "conftest.py": "",
-    "kit/__init__.py": '"""A kit."""\n',
-    "kit/common.py": "def clean(text):\n    return text.strip()\n",
-    "kit/names.py": "from kit.common import clean\n\n\ndef initials(name):\n    return clean(name)[0].lower()\n",
-    "kit/money.py": "from kit.common import clean\n\n\ndef cents(text):\n    return int(float(clean(text)) * 10)\n",
-    "kit/dates.py": "from kit.common import clean\n\n\ndef year(text):\n    return int(clean(text)[5:7])\n",
-    "tests/test_kit.py": """from kit.common import clean
-from kit.dates import year
-from kit.money import cents
-from kit.names import initials
-
-
-def test_clean():
-    assert clean(" a ") == "a"
-
-
-def test_initials():
-    assert initials(" Ada ") == "A"
-
-
-def test_cents():
-    assert cents("1.50") == 150
-
-
-def test_year():
-    assert year("2026-01-31") == 2026
-""",
-}
-THREE = "Three things are wrong\n\n1. `initials` is small.\n2. `cents` is short.\n3. `year` is a month.\n"
 
 
 @dataclass

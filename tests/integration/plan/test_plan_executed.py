@@ -5,8 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.integration.plan.almanac import SOLUTIONS, Almanac, rules
+from tests.integration.plan.almanac import DEFECTS, SOLUTIONS, THREE, Almanac, rules
 from tests.integration.steps import call, done
+
+from surefoot.events import ChildEnded, ChildStarted
+from surefoot.ledger import read_events
 
 pytestmark = pytest.mark.campaign
 
@@ -53,3 +56,36 @@ def test_eight_units_in_two_milestones_are_executed_by_four_workers(tmp_path: Pa
     assert [p["state"] for p in shown["parts"]] == ["done", "done"]
     accepted = almanac.surefoot("accept")
     assert accepted.returncode == 0, accepted.stderr
+
+
+def test_three_defects_are_mended_beside_each_other_by_a_small_model(tmp_path: Path) -> None:
+    """No model plans; each unit's run ends complete with evidence of its own, and the merged branch is verified."""
+    kit = Almanac(tmp_path, DEFECTS, THREE)
+    right = {
+        "initials": "def initials(name):\n    return clean(name)[0].upper()\n",
+        "cents": "def cents(text):\n    return round(float(clean(text)) * 100)\n",
+        "year": "def year(text):\n    return int(clean(text)[:4])\n",
+    }
+    model = kit.scripted(
+        {"purpose": "candidate_edit", "pattern": rf"(?i)function\W{{1,3}}{name}\b", "reply": code}
+        for name, code in right.items()
+    )
+    planned = kit.plan(str(kit.issue), "--model", model)
+    assert planned["units"] == ["U1", "U2", "U3"], planned
+    ran = kit.surefoot("run", "--jobs", "3", "--model", model, "--json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    summary = json.loads(ran.stdout.splitlines()[-1])
+    assert summary["files"] == ["kit/dates.py", "kit/money.py", "kit/names.py"]
+    runs = kit.root / ".surefoot" / "runs"
+    events = [r.event for r in read_events(runs / summary["run_id"] / "events.jsonl")]
+    started = [n for n, e in enumerate(events) if isinstance(e, ChildStarted)]
+    ended = [n for n, e in enumerate(events) if isinstance(e, ChildEnded)]
+    assert len(started) == len(ended) == len(right)
+    assert max(started) < min(ended)
+    for name, unit in zip(right, ("U1", "U2", "U3"), strict=True):
+        own = json.loads((runs / f"{summary['run_id']}.{unit}.1" / "summary.json").read_text())
+        assert own["status"] == "complete"
+        [shown] = [e for e in own["evidence"] if e["kind"] == "failing-tests"]
+        assert shown["passed"]
+        assert f"tests/test_kit.py::test_{name}" in shown["after"]
+    assert kit.surefoot("verify").returncode == 0

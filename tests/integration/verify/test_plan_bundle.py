@@ -1,0 +1,129 @@
+"""The run of a plan in one file: with the runs of its units, so that somebody else can hold all of it against itself."""
+
+import random
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench.letters import lay, rules, two_that_clash
+from bench.tampering import rechain
+
+from surefoot.assembly import Request
+from surefoot.cli.common import surroundings
+from surefoot.codec import encode
+from surefoot.errors import LedgerError
+from surefoot.events import Event, Recorded, SandboxEnforced
+from surefoot.people import Nobody, Quiet
+from surefoot.planrun.run import run_plan
+from surefoot.project import Places, Project, open_project
+from surefoot.values import RunId, RunStatus
+from surefoot.verify import open_bundle, verify_run, write_bundle
+from surefoot.verify.bundle import MANIFEST, read_bundle
+
+UNITS = ("a.1", "b.1", "b.2", "c.1")
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunId]:
+    """A folder with a repository and a plan's run that came to its end, and the run's id."""
+    folder = tmp_path_factory.mktemp("done")
+    lay(folder / "repo")
+    (folder / "model.json").write_text(rules())
+    plan = two_that_clash()
+    request = Request(
+        issue=plan.issue,
+        plan=plan,
+        model=f"scripted:{folder / 'model.json'}",
+        strategy="agent",
+        jobs=2,
+    )
+    there(folder).trust()
+    outcome = run_plan(there(folder), request, surroundings(Nobody(), Quiet()))
+    assert outcome.status is RunStatus.COMPLETE, outcome.report
+    return folder, RunId(outcome.summary["run_id"])
+
+
+def there(folder: Path) -> Project:
+    """The repository in a folder."""
+    return open_project(folder / "repo", Places(state=folder / "state", cache=folder / "cache"))
+
+
+def elsewhere(tmp_path: Path) -> Places:
+    """Another machine, which has never seen the repository."""
+    return Places(state=tmp_path / "elsewhere", cache=tmp_path / "none")
+
+
+def test_a_plans_run_is_verified_elsewhere_with_its_units(
+    done: tuple[Path, RunId], tmp_path: Path
+) -> None:
+    """All that is looked at here is looked at there; the attempt that could not be merged is in it, too."""
+    folder, run_id = done
+    here = verify_run(there(folder), run_id)
+    write_bundle(there(folder), run_id, tmp_path / "run.zip")
+    manifest, _ = read_bundle(tmp_path / "run.zip")
+    assert manifest.units == tuple(f"{run_id}.{unit}" for unit in UNITS)
+    with open_bundle(tmp_path / "run.zip", elsewhere(tmp_path)) as (unpacked, found):
+        assert found == run_id
+        assert verify_run(unpacked, found) == here
+    assert here.fault is None
+    assert here.commits > len(UNITS)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_units_ledger_that_was_told_anew_is_named(
+    done: tuple[Path, RunId], tmp_path: Path, unit: str
+) -> None:
+    """Each of its hashes fits, but it is not the ledger that the plan's run and the refs know."""
+    shutil.copytree(done[0], tmp_path / "copy", symlinks=True)
+    project, run = there(tmp_path / "copy"), RunId(f"{done[1]}.{unit}")
+    rechain(project, run, _said_again)
+    write_bundle(project, done[1], tmp_path / "run.zip")
+    with open_bundle(tmp_path / "run.zip", elsewhere(tmp_path)) as (unpacked, found):
+        fault = verify_run(unpacked, found).fault
+    assert fault is not None
+    assert f"run {run}: " in fault
+
+
+def test_a_units_ledger_with_one_bit_changed_is_not_exported(
+    done: tuple[Path, RunId], tmp_path: Path
+) -> None:
+    """It is said which one, and no file is written."""
+    shutil.copytree(done[0], tmp_path / "copy", symlinks=True)
+    project, run = there(tmp_path / "copy"), RunId(f"{done[1]}.a.1")
+    path = project.ledger_file(run)
+    data = bytearray(path.read_bytes())
+    data[random.Random(1).randrange(len(data))] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(LedgerError, match=str(run)):
+        write_bundle(project, done[1], tmp_path / "run.zip")
+    assert not (tmp_path / "run.zip").exists()
+
+
+def test_a_bundle_that_lacks_a_unit_is_not_verified(
+    done: tuple[Path, RunId], tmp_path: Path
+) -> None:
+    """The plan's run knows which units it rests on."""
+    folder, run_id = done
+    write_bundle(there(folder), run_id, tmp_path / "whole.zip")
+    manifest, files = read_bundle(tmp_path / "whole.zip")
+    gone = f"units/{run_id}.c.1/"
+    kept = {n: d for n, d in files.items() if not n.startswith(gone)}
+    told = replace(
+        manifest,
+        units=tuple(u for u in manifest.units if not u.endswith(".c.1")),
+        refs={n: o for n, o in manifest.refs.items() if ".c.1" not in n},
+        files={n: manifest.files[n] for n in kept},
+    )
+    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+        for name, content in {MANIFEST: encode(told), **kept}.items():
+            archive.writestr(name, content)
+    with open_bundle(tmp_path / "run.zip", elsewhere(tmp_path)) as (unpacked, found):
+        fault = verify_run(unpacked, found).fault
+    assert fault == f"the ledger of unit c, run {run_id}.c.1, is missing"
+
+
+def _said_again(recorded: Recorded) -> Event:
+    event = recorded.event
+    return replace(event, detail="another") if isinstance(event, SandboxEnforced) else event
