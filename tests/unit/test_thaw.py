@@ -28,6 +28,14 @@ def test_a_run_from_before_tools_were_forged_goes_on_without_them() -> None:
     assert not tools.capture
 
 
+def test_a_run_from_before_mutants_goes_on_without_them() -> None:
+    """It measured no strength, so its replay and its resumption do not, either."""
+    old: dict[str, Any] = json.loads(encode(FROZEN))
+    del old["settings"]["test"]["mutants"]
+    assert thaw(canonical(old)).settings.test.mutants is None
+    assert FROZEN.settings.test.mutants == 12
+
+
 def test_every_setting_is_read_back_as_it_was_written() -> None:
     """A card of a model and a server of tools with all that they may hold; a run that has them can be gone on with."""
     card = {"name": "openai/m", "tools": True, "schema": True, "base_url": "http://127.0.0.1:9/v1"}
