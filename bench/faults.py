@@ -23,14 +23,14 @@ from typing import Final, TypeAlias
 
 from bench.turn import MENDED, AtOnce, Nobody
 from surefoot.decisions.planning import RulePlanner
-from surefoot.events import (
+from surefoot.events.calls import (
     BudgetReserved,
     BudgetSettled,
     ModelAsked,
     ModelFailed,
     ModelReplied,
-    RunOpened,
 )
+from surefoot.events.orchestration import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository

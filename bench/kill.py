@@ -29,7 +29,7 @@ from pathlib import Path
 
 from bench.letters import lay, rules, two_that_clash
 from surefoot.codec import encode
-from surefoot.events import RunStopped, TurnClosed
+from surefoot.events.orchestration import RunStopped, TurnClosed
 from surefoot.gitops import Repository
 from surefoot.gitops.manifest import manifest
 from surefoot.kernel.state import fold

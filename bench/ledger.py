@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from surefoot.events import CandidateTried, Event, GitStage, ModelReplied, TestsRan
+from surefoot.events.calls import ModelReplied
+from surefoot.events.envelope import Event
+from surefoot.events.work import CandidateTried, GitStage, TestsRan
 from surefoot.ledger import FileLedger, Projection
 from surefoot.policy.redaction import Redactor
 from surefoot.system import SystemClock

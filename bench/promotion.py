@@ -25,7 +25,7 @@ from surefoot.artifacts import (
     VersionId,
 )
 from surefoot.codec import digest
-from surefoot.events import ArtifactStored, ArtifactUsed
+from surefoot.events.work import ArtifactStored, ArtifactUsed
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.promotion import Scorecard, decide, settle
 from surefoot.kernel.selection import Rollout

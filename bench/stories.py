@@ -26,7 +26,8 @@ from surefoot.assembly import (
 )
 from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
-from surefoot.events import RunOpened, RunResumed, SandboxEnforced
+from surefoot.events.orchestration import RunOpened, RunResumed
+from surefoot.events.policy import SandboxEnforced
 from surefoot.gates import default_gates
 from surefoot.gitops.push import push_branch
 from surefoot.gitops.workspace import GitWorkspace, open_workspace, reopen_workspace

@@ -11,20 +11,18 @@ from typing import Any
 from surefoot.app import run_diff
 from surefoot.codec import canonical, digest, encode, plain
 from surefoot.documents import documents_of
-from surefoot.events import (
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import (
     AnswerGiven,
-    BoundariesChecked,
-    Event,
     GateDecided,
     PhaseChanged,
     QuestionAnswered,
     QuestionAsked,
-    Recorded,
-    RoundDecided,
     RunStopped,
-    TestsRan,
     TurnClosed,
 )
+from surefoot.events.policy import BoundariesChecked, RoundDecided
+from surefoot.events.work import TestsRan
 from surefoot.kernel.lifecycle import Phase, Trigger
 from surefoot.ledger import read_events
 from surefoot.ledger.wire import Tip, seal

@@ -20,7 +20,7 @@ from bench.recurring.needs import NEEDS, stream
 from bench.recurring.policy import answer
 from bench.recurring.world import World
 from surefoot.codec import digest_of
-from surefoot.events import ToolFinished
+from surefoot.events.work import ToolFinished
 from surefoot.ledger import read_events
 
 LATER: Final = frozenset({"boundaries.checked", "executor.ended", "round.decided"})

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from surefoot.decisions.planning import RulePlanner
-from surefoot.events import RunOpened
+from surefoot.events.orchestration import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository

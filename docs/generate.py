@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
-from surefoot import events
 from surefoot.cli.main import app
+from surefoot.events.envelope import Event
 from surefoot.kernel import promotion
 
 Command = type(typer.main.get_command(app))
@@ -58,7 +58,7 @@ def event_types() -> str:
         "| type | class | what it says | payload |",
         "|---|---|---|---|",
     ]
-    kinds = typing.get_args(events.Event)
+    kinds = typing.get_args(Event)
     for name, kind in sorted((((k.event_class, _kind(k)), k) for k in kinds), key=lambda p: p[0]):
         told = (inspect.getdoc(kind) or "").splitlines()[0]
         names = ", ".join(f"`{f.name}`" for f in dataclasses.fields(kind) if f.name != "kind")

@@ -16,7 +16,8 @@ from pathlib import Path
 from bench.recurring.needs import Task
 from bench.turn import Nobody
 from surefoot.decisions.planning import RulePlanner, Ways
-from surefoot.events import Event, Recorded, RunOpened
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository

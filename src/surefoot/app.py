@@ -21,11 +21,8 @@ from surefoot.assembly import (
 from surefoot.codec import encode
 from surefoot.documents import SUMMARY, documents_of
 from surefoot.errors import LockedError, UsageError
-from surefoot.events import (
-    PolicyWarning,
-    RunOpened,
-    RunResumed,
-)
+from surefoot.events.orchestration import RunOpened, RunResumed
+from surefoot.events.policy import PolicyWarning
 from surefoot.findings import (
     BASELINE_NAME,
     read_baseline,

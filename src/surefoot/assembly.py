@@ -15,13 +15,9 @@ from surefoot.decisions.planning import RulePlanner, Ways, kind_of
 from surefoot.decisions.roundtable import jurors_of
 from surefoot.decisions.signature import MEND
 from surefoot.errors import ModelUnavailableError, SandboxError
-from surefoot.events import (
-    PolicyDenied,
-    PolicyWarning,
-    SandboxEnforced,
-    SolverPinned,
-    TurnClosed,
-)
+from surefoot.events.calls import SolverPinned
+from surefoot.events.orchestration import TurnClosed
+from surefoot.events.policy import PolicyDenied, PolicyWarning, SandboxEnforced
 from surefoot.execute import (
     FixerExecutor,
     PythonMutator,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from surefoot.codec import canonical, encode
-from surefoot.events import Recorded
+from surefoot.events.envelope import Recorded
 from surefoot.findings import write_sarif
 from surefoot.records import receipt, replay_lines
 from surefoot.report import read_story, render_report, summarise_run

@@ -22,7 +22,10 @@ from surefoot.decisions.environment import ENVIRONMENT, SMALL_CONTEXT, Environme
 from surefoot.decisions.plan_draft import PlanDraftAnswer
 from surefoot.decisions.planning import ruled_plan
 from surefoot.decisions.signature import NO_BUDGET, Unanswered, ruled
-from surefoot.events import FactLearned, ModelChosen, ModelGrounded, SandboxEnforced, SourceRead
+from surefoot.events.calls import ModelChosen, ModelGrounded
+from surefoot.events.orchestration import SourceRead
+from surefoot.events.policy import SandboxEnforced
+from surefoot.events.work import FactLearned
 from surefoot.kernel.budget import share_used
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import Phase, Trigger

@@ -3,43 +3,32 @@
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
-from surefoot.events import (
-    ActionDecided,
-    AnswerGiven,
+from surefoot.events.calls import (
     BudgetRefused,
     CallRead,
-    CandidatesRejected,
-    CandidateTried,
-    CheckpointWritten,
-    ChildEnded,
-    ChildStarted,
-    FactLearned,
-    GateDecided,
-    GitStage,
-    LedgerRepaired,
-    MergeConflicted,
     ModelChosen,
-    ModelDenied,
     ModelFailed,
     ModelGrounded,
     ModelWaited,
-    MutantsTried,
+    ProviderSwitched,
+    SolverPinned,
+)
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
+    AnswerGiven,
+    CheckpointWritten,
+    GateDecided,
+    LedgerRepaired,
     NodeDeferred,
     NodeSettled,
     NoFlyAdded,
-    PartVerified,
     PhaseChanged,
-    PlanAdopted,
     PlanClarified,
     PlanGated,
     PlanRevised,
     PlanWritten,
-    PolicyDenied,
-    PolicyWarning,
-    ProviderSwitched,
     QuestionAnswered,
     QuestionAsked,
-    Recorded,
     ReviewGiven,
     RunAccepted,
     RunOpened,
@@ -47,14 +36,28 @@ from surefoot.events import (
     RunResumed,
     RunStopped,
     SelfFeedback,
-    SolverPinned,
     SourceRead,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.events.plans import (
+    ChildEnded,
+    ChildStarted,
+    MergeConflicted,
+    PartVerified,
+    PlanAdopted,
+    UnitBlocked,
+)
+from surefoot.events.policy import ActionDecided, ModelDenied, PolicyDenied, PolicyWarning
+from surefoot.events.work import (
+    CandidatesRejected,
+    CandidateTried,
+    FactLearned,
+    GitStage,
+    MutantsTried,
     TestsRan,
     ToolCalled,
     ToolFinished,
-    TurnClosed,
-    TurnStarted,
-    UnitBlocked,
 )
 from surefoot.kernel.strength import in_words
 from surefoot.nodes import NodeOutcome

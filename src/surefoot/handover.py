@@ -7,14 +7,9 @@ from datetime import timedelta
 from surefoot.app import checked_again, frozen_of, read_story_of
 from surefoot.assembly import Surroundings, open_ledger
 from surefoot.errors import AcceptError, LedgerError, UsageError
-from surefoot.events import (
-    FactLearned,
-    LockChanged,
-    RunAccepted,
-    RunRejected,
-    RunsCollected,
-    SettingsTrusted,
-)
+from surefoot.events.orchestration import RunAccepted, RunRejected, RunsCollected
+from surefoot.events.policy import LockChanged, SettingsTrusted
+from surefoot.events.work import FactLearned
 from surefoot.gitops.accept import Piece
 from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.accept import reject as remove_work

@@ -5,10 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from surefoot.errors import UsageError
-from surefoot.events import (
-    EventClass,
-    Recorded,
-)
+from surefoot.events.classes import EventClass
+from surefoot.events.envelope import Recorded
 from surefoot.kernel.budget import share_used
 from surefoot.kernel.ports import RouteRequest
 from surefoot.kernel.state import RunState, fold

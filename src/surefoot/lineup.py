@@ -28,7 +28,7 @@ from surefoot.settings import ModelSettings
 from surefoot.vocabulary import Classification, Complexity, Profile, UnitType
 
 if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
-    from surefoot.events import TurnClosed
+    from surefoot.events.orchestration import TurnClosed
     from surefoot.kernel.ports import Model
     from surefoot.values import CallForm, CallRecord
 

@@ -15,7 +15,7 @@ from surefoot.assembly import Request, Surroundings, open_ledger, policy_of
 from surefoot.codec import decode, digest, encode
 from surefoot.decisions.roundtable import RULES, Agreement, Juror, Option, held
 from surefoot.errors import LedgerError, SurefootError, UsageError
-from surefoot.events import AnswerGiven
+from surefoot.events.orchestration import AnswerGiven
 from surefoot.execute import Weights
 from surefoot.gitops.reading import publish_ledger_head
 from surefoot.kernel.journal import Journal

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surefoot.events import Recorded
+from surefoot.events.envelope import Recorded
 from surefoot.kernel.ports import Answer
 from surefoot.values import Diff
 

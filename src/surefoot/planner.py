@@ -25,7 +25,7 @@ from surefoot.assembly import (
 from surefoot.codec import decode, encode
 from surefoot.drafting import Desk, Made, PlanRequest, Room
 from surefoot.errors import LockedError, UsageError
-from surefoot.events import PhaseChanged, PlanGated, PlanWritten, RunStopped
+from surefoot.events.orchestration import PhaseChanged, PlanGated, PlanWritten, RunStopped
 from surefoot.gitops.reading import publish_ledger_head, tree_checkout, tree_files
 from surefoot.kernel.budget import exhausted
 from surefoot.kernel.journal import Journal

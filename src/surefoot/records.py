@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from surefoot import codec
-from surefoot.events import (
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
     Decided,
     PlanRevised,
-    Recorded,
-    RoundVerified,
     RunOpened,
     RunResumed,
     RunStopped,
-    TestsRan,
-    ToolCalled,
-    ToolFinished,
     TurnClosed,
     TurnStarted,
 )
+from surefoot.events.policy import RoundVerified
+from surefoot.events.work import TestsRan, ToolCalled, ToolFinished
 from surefoot.values import Digest, Usage
 
 REPLAY_VERSION: Final = 1

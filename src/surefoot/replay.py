@@ -20,7 +20,7 @@ from surefoot.assembly import (
 )
 from surefoot.decisions.tool_call import SHAPED_CALL, TOOL_CALL
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events import RunOpened
+from surefoot.events.orchestration import RunOpened
 from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import untracked

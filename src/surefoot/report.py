@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
-from surefoot.events import (
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import (
+    PhaseChanged,
+    ReviewGiven,
+    RunAccepted,
+    RunRejected,
+    SelfFeedback,
+    TurnClosed,
+)
+from surefoot.events.policy import RoundVerified, SandboxEnforced
+from surefoot.events.work import (
     CandidatesRejected,
     CandidateTried,
-    Event,
     GitStage,
     ImpactChecked,
     MutantsTried,
-    PhaseChanged,
-    Recorded,
-    ReviewGiven,
-    RoundVerified,
-    RunAccepted,
-    RunRejected,
-    SandboxEnforced,
-    SelfFeedback,
-    TurnClosed,
 )
 from surefoot.kernel.state import RunState, fold
 from surefoot.kernel.strength import in_words, is_strong, unnoticed

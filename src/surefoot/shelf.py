@@ -7,7 +7,9 @@ from typing import Final, cast
 
 from surefoot.artifacts import Interface, LifecycleState, VersionId
 from surefoot.codec import canonical, decode, digest
-from surefoot.events import ArtifactUsed, Event, PromotionDecided, ToolFinished, ToolsOffered
+from surefoot.events.envelope import Event
+from surefoot.events.policy import PromotionDecided
+from surefoot.events.work import ArtifactUsed, ToolFinished, ToolsOffered
 from surefoot.kernel.ports import Listed, Offer
 from surefoot.kernel.promotion import tally
 from surefoot.kernel.selection import Choice, Reason, Rollout

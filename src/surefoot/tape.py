@@ -16,30 +16,26 @@ from typing import Final
 from surefoot.codec import decode, difference, digest_of, plain
 from surefoot.decisions.environment import ENVIRONMENT, EnvironmentQuestion
 from surefoot.errors import DivergenceError
-from surefoot.events import (
-    AnswerGiven,
+from surefoot.events.calls import (
     BudgetReserved,
-    Decided,
-    Event,
-    GitStage,
-    ModelAllowed,
     ModelAsked,
     ModelChosen,
-    ModelDenied,
     ModelFailed,
     ModelOpened,
     ModelReplied,
-    MutantsTried,
-    QuestionAnswered,
-    Recorded,
-    RunResumed,
     SolverPinned,
-    TestsRan,
-    TestsWatched,
     TokensCounted,
-    ToolFinished,
+)
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import (
+    AnswerGiven,
+    Decided,
+    QuestionAnswered,
+    RunResumed,
     TurnStarted,
 )
+from surefoot.events.policy import ModelAllowed, ModelDenied
+from surefoot.events.work import GitStage, MutantsTried, TestsRan, TestsWatched, ToolFinished
 from surefoot.kernel.noted import messages_digest
 from surefoot.kernel.ports import (
     Answer,

@@ -14,7 +14,7 @@ from typing import Final
 from surefoot.app import Outcome, outcome, read_story_of
 from surefoot.assembly import Driver, Request, Surroundings
 from surefoot.errors import AcceptError
-from surefoot.events import MilestoneClaimed, MilestoneReleased
+from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
 from surefoot.gitops.lease import is_alive, process_mark
 from surefoot.handover import accept
 from surefoot.ledger import read_events

@@ -11,13 +11,9 @@ from typing import Final
 from surefoot.artifacts import Interface, OperatorAct, VersionId
 from surefoot.codec import decode, digest, encode
 from surefoot.errors import UsageError
-from surefoot.events import (
-    ArtifactStored,
-    EnforcementApproved,
-    Event,
-    LifecycleForced,
-    PromotionPolicySet,
-)
+from surefoot.events.envelope import Event
+from surefoot.events.policy import EnforcementApproved, LifecycleForced, PromotionPolicySet
+from surefoot.events.work import ArtifactStored
 from surefoot.kernel.promotion import force
 from surefoot.kernel.selection import Rollout
 from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, PromotionPolicy

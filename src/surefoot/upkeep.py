@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.events import Event, Recorded
+from surefoot.events.envelope import Event, Recorded
 from surefoot.kernel.ports import Clock
 from surefoot.kernel.selection import Rollout
 from surefoot.kernel.thresholds import ReleaseLimits

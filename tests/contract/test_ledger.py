@@ -10,7 +10,10 @@ import pytest
 
 from surefoot import codec
 from surefoot.errors import LedgerError
-from surefoot.events import BudgetPressure, FactLearned, QuestionAnswered, Recorded, TurnStarted
+from surefoot.events.calls import BudgetPressure
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import QuestionAnswered, TurnStarted
+from surefoot.events.work import FactLearned
 from surefoot.kernel.ports import Ledger
 from surefoot.ledger import FileLedger
 from surefoot.testing.clock import FakeClock

@@ -14,11 +14,8 @@ from bench.shelf import WHO
 from surefoot.app import Outcome, resume, start
 from surefoot.assembly import Request, Session, Surroundings
 from surefoot.cli.common import surroundings
-from surefoot.events import (
-    ChildEnded,
-    ChildStarted,
-    Event,
-)
+from surefoot.events.envelope import Event
+from surefoot.events.plans import ChildEnded, ChildStarted
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.planrun.children import Order

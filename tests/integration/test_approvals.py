@@ -15,7 +15,8 @@ from surefoot.assembly import Surroundings
 from surefoot.cli.common import surroundings
 from surefoot.cli.main import app
 from surefoot.errors import UsageError
-from surefoot.events import AnswerGiven, Event, QuestionAnswered, QuestionAsked
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import AnswerGiven, QuestionAnswered, QuestionAsked
 from surefoot.gates import default_gates
 from surefoot.kernel.ports import GateInput
 from surefoot.ledger import read_events

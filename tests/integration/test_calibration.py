@@ -7,7 +7,8 @@ import pytest
 
 from surefoot.artifacts import CallFacts, Interface, VersionId
 from surefoot.codec import digest
-from surefoot.events import ArtifactStored, ArtifactUsed, TurnClosed
+from surefoot.events.orchestration import TurnClosed
+from surefoot.events.work import ArtifactStored, ArtifactUsed
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.selection import Rollout
 from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits

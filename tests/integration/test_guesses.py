@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.events import ImpactChecked, RunOpened, TestsRan
+from surefoot.events.orchestration import RunOpened
+from surefoot.events.work import ImpactChecked, TestsRan
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal

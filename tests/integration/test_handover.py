@@ -11,7 +11,7 @@ from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import UsageError
-from surefoot.events import RunOpened, RunStopped
+from surefoot.events.orchestration import RunOpened, RunStopped
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
 from surefoot.kernel.journal import Journal

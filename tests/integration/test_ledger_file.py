@@ -15,7 +15,9 @@ import pytest
 
 from surefoot import codec
 from surefoot.errors import LedgerError
-from surefoot.events import FactLearned, LedgerRepaired, LockChanged
+from surefoot.events.orchestration import LedgerRepaired
+from surefoot.events.policy import LockChanged
+from surefoot.events.work import FactLearned
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.disk import told

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from surefoot.events import CallRead, Event, TurnClosed
+from surefoot.events.calls import CallRead
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import TurnClosed
 from surefoot.ledger import FileLedger, recent_calls, recent_turns
 from surefoot.system import SystemClock
 from surefoot.values import RunId, TreeId, UnitId

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events import Event, FactLearned, LedgerRepaired, PolicyDenied
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import LedgerRepaired
+from surefoot.events.policy import PolicyDenied
+from surefoot.events.work import FactLearned
 from surefoot.ledger import FileLedger, Projection
 from surefoot.testing.clock import FakeClock
 from surefoot.values import EventId, RunId, TurnId

@@ -13,16 +13,9 @@ from typer.testing import CliRunner
 from surefoot.artifacts import CallFacts, Fault, Interface, LifecycleState, VersionId
 from surefoot.cli.main import app
 from surefoot.codec import digest
-from surefoot.events import (
-    ArtifactStored,
-    ArtifactUsed,
-    LifecycleForced,
-    PromotionDecided,
-    RunOpened,
-    RunRejected,
-    TurnClosed,
-    TurnStarted,
-)
+from surefoot.events.orchestration import RunOpened, RunRejected, TurnClosed, TurnStarted
+from surefoot.events.policy import LifecycleForced, PromotionDecided
+from surefoot.events.work import ArtifactStored, ArtifactUsed
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.promotion import session_of
 from surefoot.ledger import FileLedger, read_events

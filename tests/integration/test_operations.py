@@ -15,7 +15,7 @@ from tests.integration.steps import done, script
 from surefoot.assembly import Request, Surroundings
 from surefoot.decisions.roundtable import Juror
 from surefoot.errors import UsageError
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.handover import set_lock
 from surefoot.ledger import read_events
 from surefoot.operations import (

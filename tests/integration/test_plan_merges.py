@@ -12,13 +12,9 @@ from bench.letters import unit
 from bench.shelf import plan_of
 from tests.integration.plan_hands import Edits, git, good, hands_project, play
 
-from surefoot.events import (
-    CommandRan,
-    MergeConflicted,
-    NodeStarted,
-    TurnClosed,
-    UnitBlocked,
-)
+from surefoot.events.orchestration import NodeStarted, TurnClosed
+from surefoot.events.plans import MergeConflicted, UnitBlocked
+from surefoot.events.work import CommandRan
 from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
 from surefoot.nodes import NodeId

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from bench.shelf import FILES, Shelf, fixes, plan_of, three_units
 
-from surefoot.events import ChildEnded, ChildStarted, PartVerified, Recorded, RunOpened, TurnClosed
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import RunOpened, TurnClosed
+from surefoot.events.plans import ChildEnded, ChildStarted, PartVerified
 from surefoot.gitops import Repository
 from surefoot.gitops.manifest import manifest
 from surefoot.ledger import read_events

@@ -14,20 +14,18 @@ import pytest
 
 from surefoot.decisions.planning import RulePlanner
 from surefoot.errors import UsageError
-from surefoot.events import (
-    Event,
-    ModelGrounded,
+from surefoot.events.calls import ModelGrounded, ProviderSwitched
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import (
     NoFlyAdded,
     PhaseChanged,
-    ProviderSwitched,
-    Recorded,
     RunOpened,
     RunResumed,
     RunStopped,
     SelfFeedback,
-    ToolCalled,
     TurnClosed,
 )
+from surefoot.events.work import ToolCalled
 from surefoot.gates import default_gates
 from surefoot.gates.review import Inspector, RuleReviewer, objection
 from surefoot.gitops import Repository

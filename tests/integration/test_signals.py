@@ -14,7 +14,8 @@ from bench.letters import lay, rules, two_that_clash
 from tests.integration.shop import DISCOUNT, ISSUE, TESTS, Shop
 
 from surefoot.codec import encode
-from surefoot.events import ChildEnded, RunStopped
+from surefoot.events.orchestration import RunStopped
+from surefoot.events.plans import ChildEnded
 from surefoot.gitops.collect import is_held
 from surefoot.ledger import read_events
 from surefoot.project import Places, open_project

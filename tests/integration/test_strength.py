@@ -14,7 +14,9 @@ from tests.integration.shop import DISCOUNT, ISSUE, RIGHT, TESTS, Shop
 from tests.integration.test_run import DONE, FIXED, Bench, Doing, Work, fresh, says, writes
 
 from surefoot.errors import SandboxError
-from surefoot.events import Event, MutantsTried, Recorded, RoundVerified
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.policy import RoundVerified
+from surefoot.events.work import MutantsTried
 from surefoot.execute import PythonMutator, Strengthener
 from surefoot.gitops import Repository
 from surefoot.kernel.ports import Clock, Suite, TrialWorker, TurnOutput

@@ -10,7 +10,7 @@ from tests.integration.plan_hands import Edits, Hands, git, good, hands_project
 
 from surefoot.assembly import Request, Session
 from surefoot.cli.common import surroundings
-from surefoot.events import MilestoneClaimed, MilestoneReleased
+from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
 from surefoot.gitops.lease import process_mark
 from surefoot.ledger import read_events
 from surefoot.nodes import NodeKind

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.events import BudgetReserved, BudgetSettled, ModelAsked, RunResumed
+from surefoot.events.calls import BudgetReserved, BudgetSettled, ModelAsked
+from surefoot.events.orchestration import RunResumed
 from surefoot.kernel.budget import exhausted, shortage
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel

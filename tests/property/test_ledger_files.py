@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from surefoot.codec import encode
 from surefoot.errors import LedgerError
-from surefoot.events import Event, LedgerRepaired, Recorded
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import LedgerRepaired
 from surefoot.ledger import FileLedger, Projection, read_events, verify_chain
 from surefoot.ledger.wire import Tip, seal, unseal
 from surefoot.testing.clock import FakeClock

@@ -8,7 +8,8 @@ from fnmatch import fnmatch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from surefoot.events import Event, NodeDeferred, NodeSettled, NodeStarted, ScheduleOpened
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import NodeDeferred, NodeSettled, NodeStarted, ScheduleOpened
 from surefoot.kernel.claims import overlap
 from surefoot.kernel.schedule import Place, Schedule
 from surefoot.nodes import NOTHING, Cost, Node, NodeId, NodeKind, NodeOutcome

@@ -8,11 +8,108 @@ from pathlib import Path
 from typing import get_args
 
 from surefoot import artifacts as a
-from surefoot import events as e
 from surefoot import judgements as j
 from surefoot import nodes as n
 from surefoot import plans as p
 from surefoot import values as v
+from surefoot.events.calls import (
+    BudgetPressure,
+    BudgetRefused,
+    BudgetReserved,
+    BudgetSettled,
+    CacheHit,
+    CallRead,
+    ModelAsked,
+    ModelChosen,
+    ModelFailed,
+    ModelGrounded,
+    ModelOpened,
+    ModelReplied,
+    ModelWaited,
+    ProviderSwitched,
+    SolverPinned,
+    TokensCounted,
+)
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import (
+    AnswerGiven,
+    CheckpointWritten,
+    Decided,
+    ExecutorEnded,
+    GateDecided,
+    LedgerRepaired,
+    NodeDeferred,
+    NodeSettled,
+    NodeStarted,
+    NoFlyAdded,
+    PhaseChanged,
+    PlanClarified,
+    PlanGated,
+    PlanMade,
+    PlanRevised,
+    PlanWritten,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewGiven,
+    RunAccepted,
+    RunOpened,
+    RunRejected,
+    RunResumed,
+    RunsCollected,
+    RunStopped,
+    ScheduleOpened,
+    SelfFeedback,
+    SourceRead,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.events.plans import (
+    ChildEnded,
+    ChildStarted,
+    MergeConflicted,
+    MilestoneClaimed,
+    MilestoneReleased,
+    PartVerified,
+    PlanAdopted,
+    RunArchived,
+    UnitBlocked,
+)
+from surefoot.events.policy import (
+    ActionDecided,
+    BoundariesChecked,
+    EnforcementApproved,
+    LifecycleForced,
+    LockChanged,
+    ModelAllowed,
+    ModelDenied,
+    PolicyDenied,
+    PolicyResolved,
+    PolicyWarning,
+    PromotionDecided,
+    PromotionPolicySet,
+    RoundDecided,
+    RoundVerified,
+    SandboxEnforced,
+    SettingsTrusted,
+)
+from surefoot.events.work import (
+    ArtifactStored,
+    ArtifactUsed,
+    AuditorFinished,
+    CandidatesRejected,
+    CandidateTried,
+    CommandRan,
+    DiffTaken,
+    FactLearned,
+    GitStage,
+    ImpactChecked,
+    MutantsTried,
+    TestsRan,
+    TestsWatched,
+    ToolCalled,
+    ToolFinished,
+    ToolsOffered,
+)
 from surefoot.ledger import FileLedger, read_events
 from surefoot.testing.clock import FakeClock
 
@@ -66,8 +163,8 @@ RECORD = a.DecisionRecord(
         a.Condition(name="contract_pass_rate", value=None, needed=0.95, met=False),
     ),
 )
-SAMPLES: tuple[e.Event, ...] = (
-    e.RunOpened(
+SAMPLES: tuple[Event, ...] = (
+    RunOpened(
         issue=ISSUE,
         mode="auto_solve_full",
         model="embedded",
@@ -79,14 +176,12 @@ SAMPLES: tuple[e.Event, ...] = (
         seed=7,
         version="0.1.0",
     ),
-    e.RunResumed(interrupted_turn=TURN),
-    e.RunStopped(status=v.RunStatus.COMPLETE, reason="all gates passed", elapsed_s=12.5),
-    e.RunAccepted(commit=COMMIT, onto=COMMIT, branch="refs/heads/main"),
-    e.RunRejected(reason="not wanted"),
-    e.PhaseChanged(
-        before="auditing", after="planning", trigger="blocking", reason="1 failing test"
-    ),
-    e.PlanMade(
+    RunResumed(interrupted_turn=TURN),
+    RunStopped(status=v.RunStatus.COMPLETE, reason="all gates passed", elapsed_s=12.5),
+    RunAccepted(commit=COMMIT, onto=COMMIT, branch="refs/heads/main"),
+    RunRejected(reason="not wanted"),
+    PhaseChanged(before="auditing", after="planning", trigger="blocking", reason="1 failing test"),
+    PlanMade(
         units=(
             v.Unit(
                 unit_id=UNIT,
@@ -99,7 +194,7 @@ SAMPLES: tuple[e.Event, ...] = (
             ),
         )
     ),
-    e.PlanClarified(
+    PlanClarified(
         clarified=p.Clarified(
             question=p.Question(
                 question_id="Q1",
@@ -114,10 +209,10 @@ SAMPLES: tuple[e.Event, ...] = (
             at="2026-01-01T00:00:00+00:00",
         )
     ),
-    e.SourceRead(
+    SourceRead(
         source=p.Source(where="httpx 0.28.1: _client.py", fact="Client(timeout=…)", digest=BLOB)
     ),
-    e.PlanGated(
+    PlanGated(
         plan=BLOB,
         attempt=2,
         refusals=(
@@ -126,9 +221,9 @@ SAMPLES: tuple[e.Event, ...] = (
             ),
         ),
     ),
-    e.PlanWritten(plan=BLOB, files=("ROADMAP.md", "plan.json")),
-    e.PlanAdopted(plan_id="p1", plan=BLOB, milestones=("p1/M1",), order=(UNIT,), jobs=2),
-    e.ChildStarted(
+    PlanWritten(plan=BLOB, files=("ROADMAP.md", "plan.json")),
+    PlanAdopted(plan_id="p1", plan=BLOB, milestones=("p1/M1",), order=(UNIT,), jobs=2),
+    ChildStarted(
         node="unit",
         unit_id=UNIT,
         run=v.RunId(f"{RUN}.fix-1.1"),
@@ -139,7 +234,7 @@ SAMPLES: tuple[e.Event, ...] = (
         cost_usd=0.5,
         reason="mend it",
     ),
-    e.ChildEnded(
+    ChildEnded(
         unit_id=UNIT,
         run=v.RunId(f"{RUN}.fix-1.1"),
         status=v.RunStatus.COMPLETE,
@@ -152,15 +247,15 @@ SAMPLES: tuple[e.Event, ...] = (
         model_calls=3,
         facts=("high src/a.py:3 wrong",),
     ),
-    e.UnitBlocked(unit_id=UNIT, reason="it needs U1, which failed"),
-    e.MergeConflicted(
+    UnitBlocked(unit_id=UNIT, reason="it needs U1, which failed"),
+    MergeConflicted(
         unit_id=UNIT,
         run=v.RunId(f"{RUN}.fix-1.1"),
         commit=COMMIT,
         onto=TREE,
         paths=("src/a.py",),
     ),
-    e.PartVerified(
+    PartVerified(
         part="S1",
         level="slice",
         tree=TREE,
@@ -170,13 +265,11 @@ SAMPLES: tuple[e.Event, ...] = (
         tests=("tests/test_a.py::test_b",),
         report=v.EventId(f"{RUN}:1"),
     ),
-    e.MilestoneClaimed(
-        milestone="p1/M1", node=n.NodeKind.TEAM_WORKER, run=RUN, worker="4711:120044"
-    ),
-    e.MilestoneReleased(milestone="p1/M1", run=RUN, branch="refs/heads/main"),
-    e.TurnStarted(unit_id=UNIT, number=1, tree=TREE),
-    e.ExecutorEnded(output=BLOB, error="GitError: `git add` ended with 1"),
-    e.CheckpointWritten(
+    MilestoneClaimed(milestone="p1/M1", node=n.NodeKind.TEAM_WORKER, run=RUN, worker="4711:120044"),
+    MilestoneReleased(milestone="p1/M1", run=RUN, branch="refs/heads/main"),
+    TurnStarted(unit_id=UNIT, number=1, tree=TREE),
+    ExecutorEnded(output=BLOB, error="GitError: `git add` ended with 1"),
+    CheckpointWritten(
         checkpoint=v.Checkpoint(
             outcome=v.CheckpointOutcome.COMPLETE,
             classification=v.Classification.COMPLETE,
@@ -189,11 +282,11 @@ SAMPLES: tuple[e.Event, ...] = (
             excerpts=("1 passed",),
         )
     ),
-    e.SelfFeedback(
+    SelfFeedback(
         before=v.Classification.PROGRESS, after=v.Classification.BLOCKER_STALL, evidence=BLOB
     ),
-    e.NoFlyAdded(unit_id=UNIT, unit_type=v.UnitType.FIX, model="embedded", reason="refused"),
-    e.TurnClosed(
+    NoFlyAdded(unit_id=UNIT, unit_type=v.UnitType.FIX, model="embedded", reason="refused"),
+    TurnClosed(
         unit_id=UNIT,
         number=1,
         ended_as="commit",
@@ -204,7 +297,7 @@ SAMPLES: tuple[e.Event, ...] = (
         reason="all six gates passed",
         elapsed_s=3.25,
     ),
-    e.GateDecided(
+    GateDecided(
         result=v.GateResult(
             gate=v.GateName.VERIFICATION,
             outcome=v.GateOutcome.PASS,
@@ -213,13 +306,13 @@ SAMPLES: tuple[e.Event, ...] = (
             evidence=(EVIDENCE,),
         )
     ),
-    e.ReviewGiven(
+    ReviewGiven(
         review=v.Review(verdict="FAIL", action="BLOCK", reason="a veto", findings=(FINDING,))
     ),
-    e.QuestionAsked(question="May tests change?", why="the plan announces it"),
-    e.QuestionAnswered(approved=False, text="", who="nobody"),
-    e.AnswerGiven(question="May tests change?", diff=BLOB, approved=True, text="yes", who="ursula"),
-    e.Decided(
+    QuestionAsked(question="May tests change?", why="the plan announces it"),
+    QuestionAnswered(approved=False, text="", who="nobody"),
+    AnswerGiven(question="May tests change?", diff=BLOB, approved=True, text="yes", who="ursula"),
+    Decided(
         decision="candidate_edit",
         inputs=BLOB,
         output=BLOB,
@@ -227,23 +320,23 @@ SAMPLES: tuple[e.Event, ...] = (
         policy_bundle="builtin-1",
         usage=USAGE,
     ),
-    e.LedgerRepaired(dropped_bytes=17, dropped=BLOB),
-    e.RunArchived(run_id=RUN, file=f"{RUN}.zip", sha256="cd" * 32, head="ef" * 32),
-    e.RunsCollected(runs=(RUN,), worktrees=("worktrees/a",), refs=("refs/heads/surefoot/a",)),
-    e.BudgetReserved(purpose="candidate_edit", tokens=900, cost_usd=0.0),
-    e.BudgetRefused(purpose="candidate_edit", what="tokens", asked=900.0, left=12.0),
-    e.BudgetSettled(reservation=v.EventId(f"{RUN}:2"), usage=USAGE),
-    e.BudgetPressure(what="tokens", share=0.5),
-    e.ModelAsked(
+    LedgerRepaired(dropped_bytes=17, dropped=BLOB),
+    RunArchived(run_id=RUN, file=f"{RUN}.zip", sha256="cd" * 32, head="ef" * 32),
+    RunsCollected(runs=(RUN,), worktrees=("worktrees/a",), refs=("refs/heads/surefoot/a",)),
+    BudgetReserved(purpose="candidate_edit", tokens=900, cost_usd=0.0),
+    BudgetRefused(purpose="candidate_edit", what="tokens", asked=900.0, left=12.0),
+    BudgetSettled(reservation=v.EventId(f"{RUN}:2"), usage=USAGE),
+    BudgetPressure(what="tokens", share=0.5),
+    ModelAsked(
         purpose="candidate_edit",
         model="embedded",
         request=BLOB,
         reservation=v.EventId(f"{RUN}:2"),
     ),
-    e.ModelReplied(
+    ModelReplied(
         request=BLOB, reply=BLOB, model="qwen2.5-coder-1.5b", finish="stop", usage=USAGE, wall_s=1.5
     ),
-    e.ModelFailed(
+    ModelFailed(
         request=BLOB,
         failure=BLOB,
         fault=v.ModelFault.RATE_LIMIT,
@@ -251,9 +344,9 @@ SAMPLES: tuple[e.Event, ...] = (
         message="slow down",
         usage=v.Usage(),
     ),
-    e.CacheHit(request=BLOB, reply=BLOB),
-    e.ToolCalled(tool="file_edit", params=BLOB),
-    e.CommandRan(
+    CacheHit(request=BLOB, reply=BLOB),
+    ToolCalled(tool="file_edit", params=BLOB),
+    CommandRan(
         tool="shell",
         argv=("make", "test"),
         exit_code=None,
@@ -262,15 +355,15 @@ SAMPLES: tuple[e.Event, ...] = (
         wall_s=60.0,
         sandbox=v.SandboxLevel.BUBBLEWRAP,
     ),
-    e.AuditorFinished(
+    AuditorFinished(
         tree=TREE,
         result=v.AuditorResult(tool="ruff", state=v.AuditorState.OK, findings=(FINDING,)),
     ),
-    e.CandidateTried(
+    CandidateTried(
         candidate=BLOB, generator="ast:compare", passed=True, fixed=1, broken=0, score=0.9
     ),
-    e.FactLearned(topic="suspects", text="a.py:3 add\na.py:9 sum"),
-    e.TestsRan(
+    FactLearned(topic="suspects", text="a.py:3 add\na.py:9 sum"),
+    TestsRan(
         tree=TREE,
         purpose="baseline",
         report=BLOB,
@@ -281,9 +374,9 @@ SAMPLES: tuple[e.Event, ...] = (
         exit_code=1,
         command=("python", "-m", "pytest"),
     ),
-    e.GitStage(stage="checkpoint", ok=True, tree=TREE, commit=COMMIT),
-    e.DiffTaken(diff=BLOB, files=("a.py",)),
-    e.PolicyResolved(
+    GitStage(stage="checkpoint", ok=True, tree=TREE, commit=COMMIT),
+    DiffTaken(diff=BLOB, files=("a.py",)),
+    PolicyResolved(
         mode="auto_fix_safe",
         can_execute=True,
         can_fix=True,
@@ -296,30 +389,30 @@ SAMPLES: tuple[e.Event, ...] = (
         risk_flags=(),
         hard_stops=("locked",),
     ),
-    e.PolicyDenied(rule="B3", what="allow_network"),
-    e.PolicyWarning(rule="B1", what="unknown mode 'fast'"),
-    e.SandboxEnforced(level=v.SandboxLevel.LANDLOCK, detail="12 of 12 probes refused"),
-    e.ActionDecided(action="solve", reason="1 blocking finding"),
-    e.RoundVerified(phase="complete", done=True, blocker=None, evidence=(EVIDENCE,)),
-    e.LockChanged(locked=True, why="release", who="somebody"),
-    e.SettingsTrusted(keys=("base_url",), who="somebody"),
-    e.CandidatesRejected(what="single edits of m.py::f", count=100, listing=BLOB),
-    e.ModelWaited(model="openai/m", fault=v.ModelFault.RATE_LIMIT, wait_s=7.5, attempt=1),
-    e.ModelGrounded(
+    PolicyDenied(rule="B3", what="allow_network"),
+    PolicyWarning(rule="B1", what="unknown mode 'fast'"),
+    SandboxEnforced(level=v.SandboxLevel.LANDLOCK, detail="12 of 12 probes refused"),
+    ActionDecided(action="solve", reason="1 blocking finding"),
+    RoundVerified(phase="complete", done=True, blocker=None, evidence=(EVIDENCE,)),
+    LockChanged(locked=True, why="release", who="somebody"),
+    SettingsTrusted(keys=("base_url",), who="somebody"),
+    CandidatesRejected(what="single edits of m.py::f", count=100, listing=BLOB),
+    ModelWaited(model="openai/m", fault=v.ModelFault.RATE_LIMIT, wait_s=7.5, attempt=1),
+    ModelGrounded(
         model="openai/m",
         fault=v.ModelFault.OVERLOAD,
         until=datetime(2026, 1, 1, 0, 5, tzinfo=UTC),
         reason="overloaded",
     ),
-    e.ModelChosen(unit_id=UNIT, model="embedded", chain=("embedded",), reason="1 of 1 eligible"),
-    e.SolverPinned(chain=("embedded",), reason="no solver is configured"),
-    e.ProviderSwitched(before="openai/m", after="embedded", reason="overloaded"),
-    e.ModelAllowed(unit_id=UNIT, model="embedded", rule="listed"),
-    e.ModelDenied(unit_id=UNIT, model="openai/m", rule="credential", reason="there is no key"),
-    e.ModelOpened(model="embedded", context_tokens=4096, parallel=1),
-    e.TokensCounted(model="embedded", counts=BLOB),
-    e.PlanRevised(unit_id=UNIT, plan=PLAN, plan_hash=BLOB, reason="planned by the model"),
-    e.ToolFinished(
+    ModelChosen(unit_id=UNIT, model="embedded", chain=("embedded",), reason="1 of 1 eligible"),
+    SolverPinned(chain=("embedded",), reason="no solver is configured"),
+    ProviderSwitched(before="openai/m", after="embedded", reason="overloaded"),
+    ModelAllowed(unit_id=UNIT, model="embedded", rule="listed"),
+    ModelDenied(unit_id=UNIT, model="openai/m", rule="credential", reason="there is no key"),
+    ModelOpened(model="embedded", context_tokens=4096, parallel=1),
+    TokensCounted(model="embedded", counts=BLOB),
+    PlanRevised(unit_id=UNIT, plan=PLAN, plan_hash=BLOB, reason="planned by the model"),
+    ToolFinished(
         tool="file_read",
         params=BLOB,
         step_id="change",
@@ -334,9 +427,9 @@ SAMPLES: tuple[e.Event, ...] = (
         policy_bundle="tool_call/1",
         wall_s=0.25,
     ),
-    e.ScheduleOpened(graph=BLOB, nodes=3, jobs=2, seed=7),
-    e.NodeStarted(node_id=n.NodeId("U1"), node_kind=n.NodeKind.UNIT, attempt=1),
-    e.NodeSettled(
+    ScheduleOpened(graph=BLOB, nodes=3, jobs=2, seed=7),
+    NodeStarted(node_id=n.NodeId("U1"), node_kind=n.NodeKind.UNIT, attempt=1),
+    NodeSettled(
         node_id=n.NodeId("U1"),
         outcome=n.NodeOutcome.REPLACED,
         cause="a.py: merge conflict",
@@ -353,8 +446,8 @@ SAMPLES: tuple[e.Event, ...] = (
             ),
         ),
     ),
-    e.TestsWatched(tree=TREE, count=40, reach=BLOB),
-    e.MutantsTried(
+    TestsWatched(tree=TREE, count=40, reach=BLOB),
+    MutantsTried(
         tree=TREE,
         possible=30,
         mutants=(
@@ -374,7 +467,7 @@ SAMPLES: tuple[e.Event, ...] = (
         problem="the time for it was up",
         maker="mutants/1 CPython 3.11",
     ),
-    e.ImpactChecked(
+    ImpactChecked(
         level="slice",
         tree=TREE,
         selected=3,
@@ -383,7 +476,7 @@ SAMPLES: tuple[e.Event, ...] = (
         reason="3 of 41 tests by imports",
         levels="levels/1",
     ),
-    e.BoundariesChecked(
+    BoundariesChecked(
         tree=TREE,
         files=("a.py",),
         boundaries=(
@@ -395,7 +488,7 @@ SAMPLES: tuple[e.Event, ...] = (
             ),
         ),
     ),
-    e.RoundDecided(
+    RoundDecided(
         number=1,
         tree=TREE,
         gates=(
@@ -409,10 +502,10 @@ SAMPLES: tuple[e.Event, ...] = (
         ),
         go=False,
     ),
-    e.NodeDeferred(node_id=n.NodeId("U3"), what="tokens", asked=900.0, left=12.0),
-    e.ToolsOffered(offer=BLOB, count=3),
-    e.ArtifactStored(version=VERSION, capability="note keeping"),
-    e.ArtifactUsed(
+    NodeDeferred(node_id=n.NodeId("U3"), what="tokens", asked=900.0, left=12.0),
+    ToolsOffered(offer=BLOB, count=3),
+    ArtifactStored(version=VERSION, capability="note keeping"),
+    ArtifactUsed(
         version=VERSION,
         call=a.CallFacts(
             session="ab12",
@@ -425,8 +518,8 @@ SAMPLES: tuple[e.Event, ...] = (
         chosen="incumbent",
         wall_s=0.25,
     ),
-    e.PromotionDecided(record=RECORD),
-    e.LifecycleForced(
+    PromotionDecided(record=RECORD),
+    LifecycleForced(
         version=VERSION,
         act=a.OperatorAct.DEMOTE,
         before=a.LifecycleState.DURABLE,
@@ -434,15 +527,15 @@ SAMPLES: tuple[e.Event, ...] = (
         reason="it lost lines",
         who="somebody",
     ),
-    e.PromotionPolicySet(
+    PromotionPolicySet(
         version="solver_promotion_v1",
         policy=BLOB,
         capability="log analysis",
         reason="trend of false holds",
         who="somebody",
     ),
-    e.EnforcementApproved(missing=("2 of 3 domains",), reason="trial", who="somebody"),
-    e.CallRead(
+    EnforcementApproved(missing=("2 of 3 domains",), reason="trial", who="somebody"),
+    CallRead(
         model="openai/m",
         form="native",
         why="it has native tool calls, and 0 replies say nothing against them",
@@ -468,7 +561,7 @@ def main() -> None:
         if sample.kind not in present:
             ledger.append(sample, turn=None if sample.kind.startswith("run.") else TURN)
     ledger.close()
-    for missing in set(get_args(e.Event)) - {type(sample) for sample in SAMPLES}:
+    for missing in set(get_args(Event)) - {type(sample) for sample in SAMPLES}:
         raise SystemExit(f"{__file__} has no sample of {missing.__name__}; add one")
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from surefoot.codec import plain
 from surefoot.errors import LedgerError
-from surefoot.events import Event, RunOpened, TestsRan, TurnClosed
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import RunOpened, TurnClosed
+from surefoot.events.work import TestsRan
 from surefoot.ledger import read_events, verify_chain
 
 GOLDEN = Path(__file__).parent / "v1" / "events.jsonl"

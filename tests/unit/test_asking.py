@@ -5,7 +5,7 @@ import io
 import pytest
 
 from surefoot.cli.live import Terminal, printable
-from surefoot.events import AnswerGiven, RunResumed
+from surefoot.events.orchestration import AnswerGiven, RunResumed
 from surefoot.kernel.asking import Remembering, ask
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Answer

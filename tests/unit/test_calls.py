@@ -2,7 +2,8 @@
 
 import pytest
 
-from surefoot.events import CallRead, PlanMade, RunResumed, TurnClosed, TurnStarted
+from surefoot.events.calls import CallRead
+from surefoot.events.orchestration import PlanMade, RunResumed, TurnClosed, TurnStarted
 from surefoot.kernel.calls import by_model, choose, counted, joined
 from surefoot.kernel.state import fold
 from surefoot.testing.clock import FakeClock

@@ -5,17 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from surefoot.events import (
-    BoundariesChecked,
-    Event,
-    GateDecided,
-    PhaseChanged,
-    PolicyResolved,
-    Recorded,
-    RoundVerified,
-    RunOpened,
-    TurnClosed,
-)
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import GateDecided, PhaseChanged, RunOpened, TurnClosed
+from surefoot.events.policy import BoundariesChecked, PolicyResolved, RoundVerified
 from surefoot.judgements import Boundary
 from surefoot.kernel.critique import decide, is_go, stops
 from surefoot.kernel.lifecycle import Phase, Trigger

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events import Event, NodeDeferred, NodeSettled, NodeStarted
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import NodeDeferred, NodeSettled, NodeStarted
 from surefoot.kernel.dispatch import Ending, Settled, Work, drive, open_schedule
 from surefoot.kernel.ports import Ledger
 from surefoot.kernel.schedule import Place, Schedule

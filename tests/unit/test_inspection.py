@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from surefoot.events import ModelGrounded, NoFlyAdded, PlanMade, PolicyResolved, RunOpened
+from surefoot.events.calls import ModelGrounded
+from surefoot.events.orchestration import NoFlyAdded, PlanMade, RunOpened
+from surefoot.events.policy import PolicyResolved
 from surefoot.inspection import asked_of_router
 from surefoot.kernel.state import fold
 from surefoot.testing.clock import FakeClock

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import ModelUnavailableError, SettingsError
-from surefoot.events import TurnClosed
+from surefoot.events.orchestration import TurnClosed
 from surefoot.lineup import Lineup, outcomes
 from surefoot.models.catalogue import CardForm, load_catalogue
 from surefoot.models.registry import AUTO

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from surefoot.codec import decode
-from surefoot.events import BudgetReserved, ModelAsked, ModelWaited, ProviderSwitched
+from surefoot.events.calls import BudgetReserved, ModelAsked, ModelWaited, ProviderSwitched
 from surefoot.kernel.failures import FAULTS
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel

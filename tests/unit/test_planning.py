@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot.decisions.planning import RulePlanner, Ways, code_words, related
-from surefoot.events import Event
+from surefoot.events.envelope import Event
 from surefoot.values import (
     Audit,
     AuditorResult,

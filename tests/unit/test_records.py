@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from surefoot import codec
-from surefoot.events import Decided, RunStopped, ToolCalled, ToolFinished, TurnClosed, TurnStarted
+from surefoot.events.orchestration import Decided, RunStopped, TurnClosed, TurnStarted
+from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.records import decisions_of, labelled, receipt, replay_lines, utilities
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger

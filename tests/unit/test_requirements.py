@@ -18,7 +18,7 @@ from surefoot.decisions.verification import (
     unfounded,
     verify,
 )
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.journal import Journal

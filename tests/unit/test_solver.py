@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from surefoot.codec import encode
-from surefoot.events import Event
+from surefoot.events.envelope import Event
 from surefoot.kernel.ports import Observation, TurnOutput
 from surefoot.solver import RuleSolver
 from surefoot.solver.classify import classify, fingerprint

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.events import MutantsTried
+from surefoot.events.work import MutantsTried
 from surefoot.execute import PythonMutator
 from surefoot.judgements import Mutant, MutantEnd
 from surefoot.kernel import evidence

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from surefoot.errors import DivergenceError
-from surefoot.events import FactLearned, RunResumed, TestsWatched
+from surefoot.events.orchestration import RunResumed
+from surefoot.events.work import FactLearned, TestsWatched
 from surefoot.tape import Tape
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger

@@ -19,13 +19,15 @@ from surefoot.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from surefoot.events import BoundariesChecked, MutantsTried, Recorded, RoundDecided
+    from surefoot.events.envelope import Recorded
+    from surefoot.events.policy import BoundariesChecked, RoundDecided
+    from surefoot.events.work import MutantsTried
 
 
 @command
 def gates(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
     """Show STOP or GO with the evidence of each decision gate, what changed at the boundaries, and each turn's gates."""
-    from surefoot.events import BoundariesChecked, RoundDecided
+    from surefoot.events.policy import BoundariesChecked, RoundDecided
     from surefoot.kernel.state import fold
     from surefoot.ledger import read_events
 
@@ -111,7 +113,7 @@ def _show(
 
 def _turns(events: "Sequence[Recorded]") -> "list[tuple[str, str, str, str]]":
     """The six gates of every turn, in order."""
-    from surefoot.events import GateDecided
+    from surefoot.events.orchestration import GateDecided
 
     return [
         (

@@ -220,7 +220,7 @@ def events(
     """Query the ledger by run, turn, class, type and cause."""
     project = open_here(repo)
     from surefoot.codec import encode
-    from surefoot.events import ChildEnded, ChildStarted
+    from surefoot.events.plans import ChildEnded, ChildStarted
     from surefoot.inspection import query
 
     trace = None if all_runs else project.find_record(run)

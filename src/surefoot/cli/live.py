@@ -8,36 +8,35 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import TextIO
 
-from surefoot.events import (
-    AuditorFinished,
+from surefoot.events.calls import (
     BudgetPressure,
-    CandidatesRejected,
-    CandidateTried,
-    CheckpointWritten,
-    ChildEnded,
-    ChildStarted,
-    FactLearned,
     ModelAsked,
     ModelGrounded,
     ModelWaited,
-    MutantsTried,
-    PartVerified,
+    ProviderSwitched,
+    SolverPinned,
+)
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
+    CheckpointWritten,
     PhaseChanged,
     PlanClarified,
     PlanRevised,
-    PolicyResolved,
-    PolicyWarning,
-    ProviderSwitched,
-    Recorded,
     RunOpened,
-    SandboxEnforced,
-    SolverPinned,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.events.plans import ChildEnded, ChildStarted, PartVerified, UnitBlocked
+from surefoot.events.policy import PolicyResolved, PolicyWarning, SandboxEnforced
+from surefoot.events.work import (
+    AuditorFinished,
+    CandidatesRejected,
+    CandidateTried,
+    FactLearned,
+    MutantsTried,
     TestsRan,
     ToolCalled,
     ToolFinished,
-    TurnClosed,
-    TurnStarted,
-    UnitBlocked,
 )
 from surefoot.kernel.ports import Answer
 from surefoot.kernel.strength import in_words

@@ -14,7 +14,7 @@ from surefoot.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from surefoot.events import TurnClosed
+    from surefoot.events.orchestration import TurnClosed
     from surefoot.lineup import Lineup
     from surefoot.models.catalogue import Card
     from surefoot.models.select import Scored, Selection, Standing

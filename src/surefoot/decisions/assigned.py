@@ -6,7 +6,7 @@ from typing import Final
 
 from surefoot.codec import canonical, encode
 from surefoot.decisions.planning import Ways, expand
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Notebook
 from surefoot.plans import PlannedUnit
 from surefoot.values import Audit, Issue, PlanIR, PlanStep, StepIntent, TestReport, Unit, UnitType

@@ -14,7 +14,7 @@ from typing import Final
 
 from surefoot.codec import encode
 from surefoot.decisions.code_reply import ReadCode, read_code, read_lines
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Message, ModelAnswer, ModelFailure, ModelRequest
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from surefoot.codec import canonical, encode
 from surefoot.decisions.cluster import clusters
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Notebook
 from surefoot.values import (
     BLOCKING,

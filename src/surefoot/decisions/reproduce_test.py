@@ -9,7 +9,7 @@ from typing import Final
 
 from surefoot.codec import encode
 from surefoot.decisions.code_reply import read_test
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Message, ModelFailure, ModelRequest
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from surefoot.codec import canonical, decode, encode
 from surefoot.decisions.solver_checkpoint import cut
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Message, ModelFailure, ModelRequest
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final, TypeAlias
 from surefoot.codec import encode
 from surefoot.decisions.environment import SMALL_CONTEXT
 from surefoot.decisions.signature import Signature, Unanswered, decide
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Digest, Mode
 

@@ -24,7 +24,7 @@ from typing import (
 from pydantic import TypeAdapter
 
 from surefoot.codec import canonical, decode, encode
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import CallForm, ModelFailure, Usage
 

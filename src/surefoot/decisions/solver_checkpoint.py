@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from surefoot.codec import canonical, decode, encode
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Checkpoint, Classification, Message, ModelFailure, ModelRequest
 

@@ -18,7 +18,7 @@ from typing import Final, Protocol, TypeAlias
 
 from surefoot.codec import digest, encode
 from surefoot.decisions.roundtable import RULES, Juror, Option, held
-from surefoot.events import CandidateTried
+from surefoot.events.work import CandidateTried
 from surefoot.execute.fixes.aim import Aim, worsened
 from surefoot.execute.fixes.catalogue import REWRITERS, candidate, parts_of, rewrites
 from surefoot.execute.fixes.oldest import oldest_python

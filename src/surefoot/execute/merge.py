@@ -7,7 +7,7 @@ not seen on the very tree that it leads to.
 from collections.abc import Callable
 
 from surefoot.errors import MergeConflictError
-from surefoot.events import ChildEnded, MergeConflicted
+from surefoot.events.plans import ChildEnded, MergeConflicted
 from surefoot.kernel.ports import Asker, Notebook, TurnInput, TurnOutput, Workspace
 from surefoot.values import UnitId
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from surefoot.codec import digest_of
 from surefoot.decisions.killing_test import KillingQuestion, propose_killer
-from surefoot.events import FactLearned
+from surefoot.events.work import FactLearned
 from surefoot.execute.mutants import PythonMutator
 from surefoot.execute.repair.evidence import examples_of
 from surefoot.execute.repair.examples import Example, is_literal, literal

@@ -4,7 +4,7 @@ An approval names the diff by the hash of its blob, which holds the trees before
 """
 
 from surefoot.codec import encode
-from surefoot.events import QuestionAnswered, QuestionAsked
+from surefoot.events.orchestration import QuestionAnswered, QuestionAsked
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Answer, Notebook, Person
 from surefoot.values import Diff

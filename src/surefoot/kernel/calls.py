@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from surefoot.values import CallCount, CallForm, CallRecord
 
 if TYPE_CHECKING:  # the events are a tenth of a second to load, and looking models up needs none
-    from surefoot.events import CallRead
+    from surefoot.events.calls import CallRead
 
 TRIAL: Final = 4
 """Replies in a form before its record says anything."""

@@ -7,16 +7,9 @@ A record that is not there is a gate that failed.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from surefoot.events import (
-    BoundariesChecked,
-    GateDecided,
-    PhaseChanged,
-    PolicyResolved,
-    Recorded,
-    RoundVerified,
-    RunOpened,
-    TurnClosed,
-)
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import GateDecided, PhaseChanged, RunOpened, TurnClosed
+from surefoot.events.policy import BoundariesChecked, PolicyResolved, RoundVerified
 from surefoot.judgements import Boundary, DecisionGate, GateId
 from surefoot.kernel.lifecycle import Phase, Trigger, misstep
 from surefoot.kernel.ports import Critic, Trees

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from surefoot.codec import encode
 from surefoot.errors import LedgerError, SurefootError, UsageError
-from surefoot.events import Event, NodeStarted, ScheduleOpened
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import NodeStarted, ScheduleOpened
 from surefoot.kernel.ports import Ledger
 from surefoot.kernel.schedule import Schedule
 from surefoot.nodes import NOTHING, Cost, Graph, Node, NodeId, NodeOutcome

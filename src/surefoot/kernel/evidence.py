@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from surefoot.events import MutantsTried
+from surefoot.events.work import MutantsTried
 from surefoot.kernel.strength import in_words, is_strong
 from surefoot.values import (
     Audit,

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from surefoot.codec import decode, encode
-from surefoot.events import Event, Recorded, TestPurpose, ran
+from surefoot.events.classes import TestPurpose
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.work import ran
 from surefoot.kernel.ports import Clock, Ledger
 from surefoot.kernel.state import RunState, TestRunKey, apply, fold
 from surefoot.values import Digest, EventId, RunId, Spend, TestReport, TreeId, TurnId

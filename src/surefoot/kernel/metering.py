@@ -6,18 +6,18 @@ from typing import Final
 
 from surefoot.codec import decode, encode
 from surefoot.errors import SurefootError
-from surefoot.events import (
+from surefoot.events.calls import (
     BudgetRefused,
     BudgetReserved,
     BudgetSettled,
     CacheHit,
-    Event,
     ModelAsked,
     ModelFailed,
     ModelReplied,
     ModelWaited,
     ProviderSwitched,
 )
+from surefoot.events.envelope import Event
 from surefoot.kernel.budget import Shortage, shortage
 from surefoot.kernel.failures import FAULTS
 from surefoot.kernel.journal import Journal

@@ -6,7 +6,7 @@ Prompts are cut by their length, so a replay needs the same lengths without the 
 from collections.abc import Sequence
 
 from surefoot.codec import canonical, digest, plain
-from surefoot.events import ModelOpened, TokensCounted
+from surefoot.events.calls import ModelOpened, TokensCounted
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Model
 from surefoot.values import Digest, Message, ModelAnswer, ModelRequest

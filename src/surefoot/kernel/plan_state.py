@@ -3,14 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from surefoot.events import (
-    ChildEnded,
-    ChildStarted,
-    PartVerified,
-    PlanAdopted,
-    Recorded,
-    TurnClosed,
-)
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import TurnClosed
+from surefoot.events.plans import ChildEnded, ChildStarted, PartVerified, PlanAdopted
 from surefoot.values import CommitId, EventId, RunId, TreeId, UnitId, Usage
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from surefoot.artifacts import Interface, LifecycleState, VersionId
-from surefoot.events import Event, Recorded
+from surefoot.events.envelope import Event, Recorded
 from surefoot.judgements import Boundary, Mutant
 from surefoot.kernel.selection import Choice
 from surefoot.values import (

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from surefoot.codec import canonical, decode
-from surefoot.events import (
+from surefoot.events.classes import TestPurpose
+from surefoot.events.work import (
     AuditorFinished,
     FactLearned,
     ImpactChecked,
     MutantsTried,
-    TestPurpose,
     TestsWatched,
 )
 from surefoot.judgements import Mutant

@@ -11,22 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from surefoot.events import (
-    ActionDecided,
-    BudgetPressure,
-    ModelChosen,
-    ModelGrounded,
+from surefoot.events.calls import BudgetPressure, ModelChosen, ModelGrounded, ProviderSwitched
+from surefoot.events.orchestration import (
     NoFlyAdded,
     PhaseChanged,
     PlanMade,
-    PolicyResolved,
-    ProviderSwitched,
     ReviewGiven,
-    RoundDecided,
-    RoundVerified,
     RunStopped,
     TurnClosed,
 )
+from surefoot.events.policy import ActionDecided, PolicyResolved, RoundDecided, RoundVerified
 from surefoot.kernel import audit_round, contradictions, critique
 from surefoot.kernel.asking import ask
 from surefoot.kernel.budget import exhausted, share_used

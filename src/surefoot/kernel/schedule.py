@@ -26,7 +26,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events import Event, NodeDeferred, NodeSettled, NodeStarted, ScheduleOpened
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import NodeDeferred, NodeSettled, NodeStarted, ScheduleOpened
 from surefoot.kernel.budget import Shortage, shortage
 from surefoot.kernel.claims import Claims
 from surefoot.kernel.graph import chains, in_order

@@ -9,42 +9,44 @@ from datetime import datetime
 from functools import singledispatch
 from typing import Final, Literal
 
-from surefoot.events import (
-    AnswerGiven,
-    AuditorFinished,
+from surefoot.events.calls import (
     BudgetRefused,
     BudgetReserved,
     BudgetSettled,
     CallRead,
-    CandidateTried,
-    CheckpointWritten,
-    ChildEnded,
-    ChildStarted,
-    FactLearned,
-    GateDecided,
     ModelAsked,
     ModelChosen,
     ModelGrounded,
     ModelOpened,
     ModelReplied,
-    MutantsTried,
+    SolverPinned,
+)
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
+    AnswerGiven,
+    CheckpointWritten,
+    GateDecided,
     NoFlyAdded,
     PhaseChanged,
     PlanMade,
-    PolicyResolved,
     QuestionAnswered,
     QuestionAsked,
-    Recorded,
     RunOpened,
     RunResumed,
     RunStopped,
-    SolverPinned,
+    TurnClosed,
+    TurnStarted,
+)
+from surefoot.events.plans import ChildEnded, ChildStarted, UnitBlocked
+from surefoot.events.policy import PolicyResolved
+from surefoot.events.work import (
+    AuditorFinished,
+    CandidateTried,
+    FactLearned,
+    MutantsTried,
     TestsRan,
     TestsWatched,
     ToolCalled,
-    TurnClosed,
-    TurnStarted,
-    UnitBlocked,
 )
 from surefoot.kernel.calls import counted, joined
 from surefoot.kernel.lifecycle import Phase, Trigger

@@ -14,7 +14,7 @@ from typing import Final
 
 from surefoot.codec import digest, digest_of
 from surefoot.errors import LedgerError, SurefootError
-from surefoot.events import MutantsTried
+from surefoot.events.work import MutantsTried
 from surefoot.judgements import Mutant, MutantEnd
 from surefoot.kernel.ports import Clock, MutantDraft, Mutator, Suite, Trees, TrialWorker
 from surefoot.values import Candidate, FileEdit, ReportState, TestReport, TreeId

@@ -13,16 +13,15 @@ from typing import Final, Literal, TypeAlias
 
 from surefoot.codec import digest, encode
 from surefoot.errors import LedgerError, SurefootError
-from surefoot.events import (
+from surefoot.events.orchestration import (
     CheckpointWritten,
-    DiffTaken,
     ExecutorEnded,
     GateDecided,
-    GitStage,
     SelfFeedback,
     TurnClosed,
     TurnStarted,
 )
+from surefoot.events.work import DiffTaken, GitStage
 from surefoot.kernel import evidence
 from surefoot.kernel.asking import ask
 from surefoot.kernel.gatekeeper import DEADLINE_S, decide

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from surefoot.errors import LedgerError
-from surefoot.events import Recorded
+from surefoot.events.envelope import Recorded
 from surefoot.ledger.disk import told
 from surefoot.ledger.wire import (
     GENESIS,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from surefoot.errors import LedgerError
-from surefoot.events import Event, Recorded
+from surefoot.events.envelope import Event, Recorded
 from surefoot.ledger.scrub import Redact, scrub_event
 from surefoot.ledger.wire import Tip, is_cause, seal
 from surefoot.values import EventId, TurnId

@@ -8,7 +8,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from surefoot.errors import LedgerError
-from surefoot.events import Event, LedgerRepaired, Recorded
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import LedgerRepaired
 from surefoot.kernel.ports import Clock, Progress
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.chain import ChainBrokenError, Link, links

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from surefoot.errors import LedgerError
-from surefoot.events import CallRead, TurnClosed
+from surefoot.events.calls import CallRead
+from surefoot.events.orchestration import TurnClosed
 from surefoot.ledger.wire import unseal
 
 E = TypeVar("E")

@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events import EventClass, Recorded
+from surefoot.events.classes import EventClass
+from surefoot.events.envelope import Recorded
 from surefoot.ledger.chain import ChainBrokenError, ChainFault, Link, links
 from surefoot.ledger.disk import make_directory, told
 from surefoot.ledger.wire import Tip, unseal

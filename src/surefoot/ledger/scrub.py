@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from surefoot import codec
 from surefoot.errors import LedgerError
-from surefoot.events import Event
+from surefoot.events.envelope import Event
 from surefoot.values import Audit, Candidate, Diff, ModelAnswer, ModelRequest, TestReport
 
 Redact: TypeAlias = Callable[[str], str]

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from surefoot import codec
 from surefoot.errors import LedgerError
-from surefoot.events import SCHEMA_VERSION, Event, EventClass, Recorded
+from surefoot.events.classes import EventClass
+from surefoot.events.envelope import SCHEMA_VERSION, Event, Recorded
 from surefoot.values import EventId, RunId, TurnId
 
 GENESIS: Final = "0" * 64

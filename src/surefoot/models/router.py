@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from surefoot.errors import ModelUnavailableError
-from surefoot.events import Event, ModelAllowed, ModelDenied
+from surefoot.events.envelope import Event
+from surefoot.events.policy import ModelAllowed, ModelDenied
 from surefoot.kernel.ports import Asker, Routed, RouteRequest
 from surefoot.models.catalogue import Card
 from surefoot.models.select import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
-from surefoot.events import PlanClarified, QuestionAsked
+from surefoot.events.orchestration import PlanClarified, QuestionAsked
 from surefoot.kernel.ports import Clock, Notebook, Person
 from surefoot.plans import Clarified, Question
 

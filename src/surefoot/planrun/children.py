@@ -9,7 +9,8 @@ from typing import Final
 from surefoot.app import read_story_of, resume, start
 from surefoot.assembly import Request, Session
 from surefoot.errors import LedgerError, SurefootError
-from surefoot.events import ChildEnded, ChildKind, ChildStarted
+from surefoot.events.classes import ChildKind
+from surefoot.events.plans import ChildEnded, ChildStarted
 from surefoot.kernel.plan_state import ChildState
 from surefoot.kernel.state import RunState
 from surefoot.ledger import read_events

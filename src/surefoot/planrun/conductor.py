@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from surefoot.errors import LedgerError
-from surefoot.events import ChildEnded, Event, NodeSettled, Recorded, UnitBlocked
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import NodeSettled
+from surefoot.events.plans import ChildEnded, UnitBlocked
 from surefoot.kernel.dispatch import Ending, Settled, drive, open_schedule
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import Trigger

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from surefoot.assembly import Session
 from surefoot.codec import canonical
-from surefoot.events import CommandRan, FactLearned
+from surefoot.events.work import CommandRan, FactLearned
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.dispatch import Settled
 from surefoot.nodes import NodeOutcome

@@ -6,7 +6,7 @@ from typing import Final
 
 from surefoot.app import frozen_of, read_story_of
 from surefoot.codec import decode
-from surefoot.events import ScheduleOpened
+from surefoot.events.orchestration import ScheduleOpened
 from surefoot.gitops.collect import is_held
 from surefoot.kernel.schedule import Schedule
 from surefoot.ledger import read_events

@@ -6,7 +6,8 @@ from typing import Final
 from surefoot.assembly import Session
 from surefoot.decisions.assigned import is_test, tests_of
 from surefoot.decisions.planning import expand
-from surefoot.events import CommandRan, PartVerified
+from surefoot.events.plans import PartVerified
+from surefoot.events.work import CommandRan
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel import evidence
 from surefoot.kernel.levels import Extent, Level, checks

@@ -20,7 +20,8 @@ from surefoot.assembly import (
 from surefoot.codec import canonical, digest_of, encode
 from surefoot.decisions.assigned import failing_of
 from surefoot.errors import PlanRefusedError
-from surefoot.events import ChildEnded, Decided, PlanAdopted
+from surefoot.events.orchestration import Decided
+from surefoot.events.plans import ChildEnded, PlanAdopted
 from surefoot.execute.merge import MergeExecutor
 from surefoot.gitops.reading import tree_files
 from surefoot.gitops.workspace import GitWorkspace

@@ -1,7 +1,10 @@
 """What follows from an event: the scorecard moves, and the policy says something when it has something new to say."""
 
 from surefoot.artifacts import DecisionRecord, LifecycleState, VersionId
-from surefoot.events import ArtifactUsed, Event, PromotionDecided, Recorded, TurnClosed
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import TurnClosed
+from surefoot.events.policy import PromotionDecided
+from surefoot.events.work import ArtifactUsed
 from surefoot.kernel.promotion import decide
 from surefoot.kernel.selection import Rollout
 from surefoot.registry.queries import MOST_CALLS

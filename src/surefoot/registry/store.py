@@ -21,18 +21,15 @@ from surefoot.artifacts import (
     VersionId,
 )
 from surefoot.codec import decode, encode
-from surefoot.events import (
-    ArtifactStored,
-    ArtifactUsed,
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import RunOpened, RunRejected
+from surefoot.events.policy import (
     EnforcementApproved,
-    FactLearned,
     LifecycleForced,
     PromotionDecided,
     PromotionPolicySet,
-    Recorded,
-    RunOpened,
-    RunRejected,
 )
+from surefoot.events.work import ArtifactStored, ArtifactUsed, FactLearned
 from surefoot.kernel.calibration import LOOK_BACK, is_attempt, judged_by, mistaken
 from surefoot.kernel.promotion import force, session_of, settle
 from surefoot.registry import schema

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from surefoot import codec
 from surefoot.errors import LedgerError
-from surefoot.events import Event, Recorded
+from surefoot.events.envelope import Event, Recorded
 from surefoot.kernel.ports import Clock, Progress
 from surefoot.ledger.compose import compose
 from surefoot.ledger.scrub import Redact, scrub_blob

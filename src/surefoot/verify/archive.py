@@ -10,7 +10,7 @@ from typing import Final
 from surefoot.app import read_story_of
 from surefoot.codec import digest
 from surefoot.errors import GitError, LedgerError, RepositoryError, SurefootError, UsageError
-from surefoot.events import RunArchived
+from surefoot.events.plans import RunArchived
 from surefoot.gitops.collect import remove_run
 from surefoot.ledger import FileLedger, read_events
 from surefoot.ledger.blobs import BlobStore

@@ -5,7 +5,9 @@ from dataclasses import dataclass, fields, replace
 
 from surefoot.codec import decode, difference, digest_of, encode, plain
 from surefoot.decisions.redacted import MARK
-from surefoot.events import PlanRevised, Recorded, TestsRan, ToolFinished, ran
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import PlanRevised
+from surefoot.events.work import TestsRan, ToolFinished, ran
 from surefoot.kernel.state import RunState
 from surefoot.values import Digest, TestReport, ToolOutcome
 from surefoot.verify.record import Reader

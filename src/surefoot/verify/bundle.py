@@ -17,7 +17,10 @@ from typing import Final
 
 from surefoot.codec import decode, digest, encode
 from surefoot.errors import EnvironmentBrokenError, GitError, LedgerError, UsageError
-from surefoot.events import ChildStarted, Event, GitStage, Recorded, RunOpened, TestsRan
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import RunOpened
+from surefoot.events.plans import ChildStarted
+from surefoot.events.work import GitStage, TestsRan
 from surefoot.gitops.history import make_repository, objects_of, pack_of, refs_of_run
 from surefoot.gitops.reading import tree_exists
 from surefoot.ledger import read_events, verify_chain

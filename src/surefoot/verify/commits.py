@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from surefoot.decisions.redacted import MARK
 from surefoot.errors import GitError
-from surefoot.events import (
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
     CheckpointWritten,
-    GitStage,
-    Recorded,
     RunAccepted,
     RunOpened,
     RunRejected,
     TurnClosed,
     TurnStarted,
 )
+from surefoot.events.work import GitStage
 from surefoot.gitops import Repository
 from surefoot.gitops.history import changed_object, objects_of, read_commit, run_refs
 from surefoot.gitops.refs import RunRefs

@@ -7,20 +7,16 @@ from typing import Final
 from surefoot.assembly import Frozen
 from surefoot.codec import decode, difference, plain
 from surefoot.decisions.redacted import MARK
-from surefoot.events import (
-    ChildEnded,
-    ChildStarted,
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
     LedgerRepaired,
     NodeDeferred,
     NodeSettled,
     NodeStarted,
     PhaseChanged,
-    PolicyResolved,
     QuestionAnswered,
     QuestionAsked,
-    Recorded,
     ReviewGiven,
-    RoundVerified,
     RunOpened,
     RunResumed,
     RunStopped,
@@ -28,6 +24,8 @@ from surefoot.events import (
     TurnClosed,
     TurnStarted,
 )
+from surefoot.events.plans import ChildEnded, ChildStarted
+from surefoot.events.policy import PolicyResolved, RoundVerified
 from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, misstep
 from surefoot.kernel.ports import Reviewer

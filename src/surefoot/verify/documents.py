@@ -7,7 +7,8 @@ from pathlib import Path
 
 from surefoot.codec import difference
 from surefoot.documents import REPORT, SUMMARY, documents_of
-from surefoot.events import Recorded, RunOpened, RunStopped
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import RunOpened, RunStopped
 from surefoot.values import Diff
 
 _OF_CHANGES = frozenset({REPORT, SUMMARY})

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from surefoot.errors import LedgerError
-from surefoot.events import Event, FactLearned, Recorded, RunResumed, TestPurpose, TestsRan
+from surefoot.events.classes import TestPurpose
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import RunResumed
+from surefoot.events.work import FactLearned, TestsRan
 from surefoot.kernel.impact import Impact
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level

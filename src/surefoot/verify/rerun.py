@@ -7,7 +7,8 @@ from typing import Final
 from surefoot.assembly import Frozen, Surroundings, scratch_folder, suite_of
 from surefoot.codec import decode
 from surefoot.errors import EnvironmentBrokenError
-from surefoot.events import FactLearned, Recorded, TestsRan
+from surefoot.events.envelope import Recorded
+from surefoot.events.work import FactLearned, TestsRan
 from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import tree_checkout, tree_exists
 from surefoot.kernel.steady import function_of

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from surefoot.codec import difference, plain
 from surefoot.decisions.redacted import MARK
-from surefoot.events import BoundariesChecked, PhaseChanged, Recorded, RoundDecided
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import PhaseChanged
+from surefoot.events.policy import BoundariesChecked, RoundDecided
 from surefoot.judgements import Boundary
 from surefoot.kernel import critique
 from surefoot.kernel.audit_round import is_audit, judged

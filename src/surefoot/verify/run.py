@@ -9,16 +9,10 @@ from surefoot.app import run_diff
 from surefoot.assembly import Frozen, Surroundings, rule_reviewers, scratch_folder, thaw
 from surefoot.documents import SUMMARY
 from surefoot.errors import GitError, LedgerError, UsageError
-from surefoot.events import (
-    ChildEnded,
-    FactLearned,
-    GitStage,
-    Recorded,
-    RunAccepted,
-    RunOpened,
-    RunRejected,
-    TestsRan,
-)
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import RunAccepted, RunOpened, RunRejected
+from surefoot.events.plans import ChildEnded
+from surefoot.events.work import FactLearned, GitStage, TestsRan
 from surefoot.execute.mutants import PythonMutator
 from surefoot.gitops.history import RecordedTrees
 from surefoot.gitops.reading import ledger_head, tree_exists

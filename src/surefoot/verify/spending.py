@@ -3,16 +3,15 @@
 from dataclasses import dataclass, field, replace
 
 from surefoot.codec import decode, difference, plain
-from surefoot.events import (
+from surefoot.events.calls import (
     BudgetReserved,
     BudgetSettled,
     ModelAsked,
     ModelFailed,
     ModelReplied,
-    Recorded,
-    RunResumed,
-    TurnStarted,
 )
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import RunResumed, TurnStarted
 from surefoot.kernel.budget import exhausted, shortage
 from surefoot.kernel.state import RunState
 from surefoot.values import Ceilings, Digest, EventId, ModelFailure, ModelReply, Usage

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from surefoot.decisions.redacted import MARK
-from surefoot.events import GitStage, MutantsTried, Recorded
+from surefoot.events.envelope import Recorded
+from surefoot.events.work import GitStage, MutantsTried
 from surefoot.kernel.ports import Mutator
 from surefoot.kernel.state import RunState
 from surefoot.kernel.strength import Case, Chosen, choose

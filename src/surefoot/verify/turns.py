@@ -6,18 +6,17 @@ from typing import Literal
 
 from surefoot.codec import decode, difference, plain
 from surefoot.decisions.redacted import MARK
-from surefoot.events import (
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import (
     CheckpointWritten,
-    DiffTaken,
     ExecutorEnded,
     GateDecided,
-    GitStage,
-    Recorded,
     RunResumed,
-    SandboxEnforced,
     TurnClosed,
     TurnStarted,
 )
+from surefoot.events.policy import SandboxEnforced
+from surefoot.events.work import DiffTaken, GitStage
 from surefoot.gates import default_gates
 from surefoot.kernel import evidence
 from surefoot.kernel.ports import Gate, GateInput, Trees, TurnOutput

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from surefoot.codec import decode, digest
-from surefoot.events import CandidateTried, Event
+from surefoot.events.envelope import Event
+from surefoot.events.work import CandidateTried
 from surefoot.execute.fixer import FixerExecutor, can_fix
 from surefoot.findings import Toolchain, gaming, run_audit
 from surefoot.findings.tools.bandit import BanditAuditor

@@ -8,7 +8,8 @@ import pytest
 from bench.stories import Story, make_project, stories, tell
 
 from surefoot.cli.common import surroundings
-from surefoot.events import GitStage, PolicyDenied
+from surefoot.events.policy import PolicyDenied
+from surefoot.events.work import GitStage
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Project

@@ -15,15 +15,10 @@ from surefoot.cli.plan import read_answers, read_plan
 from surefoot.codec import decode
 from surefoot.drafting import PlanRequest
 from surefoot.errors import LockedError, UsageError
-from surefoot.events import (
-    FactLearned,
-    ModelAsked,
-    PhaseChanged,
-    PlanGated,
-    Recorded,
-    RunStopped,
-    SourceRead,
-)
+from surefoot.events.calls import ModelAsked
+from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import PhaseChanged, PlanGated, RunStopped, SourceRead
+from surefoot.events.work import FactLearned
 from surefoot.inspection import query
 from surefoot.kernel.ports import Answer
 from surefoot.ledger import read_events

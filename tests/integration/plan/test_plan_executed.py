@@ -8,7 +8,7 @@ import pytest
 from tests.integration.plan.almanac import DEFECTS, SOLUTIONS, THREE, Almanac, rules
 from tests.integration.steps import call, done
 
-from surefoot.events import ChildEnded, ChildStarted
+from surefoot.events.plans import ChildEnded, ChildStarted
 from surefoot.ledger import read_events
 
 pytestmark = pytest.mark.campaign

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.events import ArtifactUsed, Event
+from surefoot.events.envelope import Event
+from surefoot.events.work import ArtifactUsed
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal

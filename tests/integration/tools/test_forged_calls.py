@@ -8,7 +8,7 @@ import pytest
 from tests.integration.tools.conftest import Bench, bench_of
 
 from surefoot.artifacts import Fault, Interface
-from surefoot.events import ArtifactStored, ToolsOffered
+from surefoot.events.work import ArtifactStored, ToolsOffered
 from surefoot.kernel.ports import Processes, Workspace
 from surefoot.kernel.selection import Choice
 from surefoot.testing.shelf import MemoryShelf

@@ -11,7 +11,9 @@ from bench.recurring.needs import NEEDS, stream, written
 from bench.recurring.policy import forging, said
 from bench.recurring.world import World
 
-from surefoot.events import ArtifactUsed, Event, PromotionDecided
+from surefoot.events.envelope import Event
+from surefoot.events.policy import PromotionDecided
+from surefoot.events.work import ArtifactUsed
 from surefoot.kernel.selection import Rollout
 from surefoot.ledger import read_events
 from surefoot.values import RunStatus

@@ -14,7 +14,8 @@ from surefoot.assembly import Request
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import LedgerError
-from surefoot.events import Event, Recorded, SandboxEnforced
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.policy import SandboxEnforced
 from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import run_plan
 from surefoot.project import Places, Project, open_project

@@ -20,14 +20,10 @@ from surefoot.cli.common import surroundings
 from surefoot.cli.main import app
 from surefoot.documents import documents_of
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events import (
-    Event,
-    GateDecided,
-    Recorded,
-    RunArchived,
-    RunsCollected,
-    SandboxEnforced,
-)
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import GateDecided, RunsCollected
+from surefoot.events.plans import RunArchived
+from surefoot.events.policy import SandboxEnforced
 from surefoot.handover import collect
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet

@@ -15,7 +15,7 @@ from surefoot.decisions.tool_call import (
     ToolCallQuestion,
     complaint,
 )
-from surefoot.events import Decided
+from surefoot.events.orchestration import Decided
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.testing.clock import FakeClock

@@ -13,7 +13,8 @@ from surefoot.decisions.clarification import (
     problem,
 )
 from surefoot.errors import UsageError
-from surefoot.events import Event, PlanClarified, QuestionAsked
+from surefoot.events.envelope import Event
+from surefoot.events.orchestration import PlanClarified, QuestionAsked
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Answer
 from surefoot.plan import Clarity, Desk, clarify

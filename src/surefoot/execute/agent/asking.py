@@ -6,7 +6,7 @@ from typing import Final, Literal
 from surefoot.decisions.native_call import native_tools
 from surefoot.decisions.signature import NO_BUDGET, Decision, Signature, Unanswered, decide
 from surefoot.decisions.tool_call import ToolCallAnswer, ToolCallQuestion, complaint
-from surefoot.events import CallRead
+from surefoot.events.calls import CallRead
 from surefoot.execute.agent.prompt import Scene, answer_tokens, question_for
 from surefoot.kernel.calls import choose, counted
 from surefoot.kernel.ports import Asker, Notebook

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from surefoot.codec import encode
-from surefoot.events import ran
+from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
 from surefoot.kernel.steady import steadied, unsteady

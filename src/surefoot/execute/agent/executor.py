@@ -47,11 +47,8 @@ from surefoot.decisions.tool_call import (
     shape_of,
 )
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
-from surefoot.events import (
-    PlanRevised,
-    ToolCalled,
-    ToolFinished,
-)
+from surefoot.events.orchestration import PlanRevised
+from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checks
 from surefoot.execute.agent.prompt import Scene, Taken, cut, offered

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from surefoot.events import FactLearned
+from surefoot.events.work import FactLearned
 from surefoot.execute.repair.candidates import with_edits
 from surefoot.execute.repair.evidence import Evidence, Probing, Witnesses, probe_for
 from surefoot.execute.repair.ground import (

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from surefoot.codec import canonical, digest, encode
-from surefoot.events import CandidatesRejected, CandidateTried
+from surefoot.events.work import CandidatesRejected, CandidateTried
 from surefoot.execute.repair.candidates import mark
 from surefoot.execute.repair.failure import closeness, first_failure, passed_all
 from surefoot.execute.repair.gauge import Gauge, Reading

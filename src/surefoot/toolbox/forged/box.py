@@ -13,7 +13,7 @@ from typing import Final
 from surefoot.artifacts import CallFacts, Fault, Interface, LifecycleState, VersionId
 from surefoot.codec import canonical, encode
 from surefoot.errors import LedgerError, SandboxError, UsageError
-from surefoot.events import ArtifactStored, ArtifactUsed, ToolsOffered
+from surefoot.events.work import ArtifactStored, ArtifactUsed, ToolsOffered
 from surefoot.kernel.ports import Clock, Notebook, Offer, Shelf, Toolbox, Workspace
 from surefoot.toolbox.bounds import clean, clip
 from surefoot.toolbox.box import Box
