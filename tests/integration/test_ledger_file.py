@@ -125,7 +125,7 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from surefoot.events import FactLearned
+from surefoot.events.work import FactLearned
 from surefoot.ledger import FileLedger
 from surefoot.testing.clock import FakeClock
 root = Path(sys.argv[1])
