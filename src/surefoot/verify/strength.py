@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from surefoot.decisions.redacted import MARK
 from surefoot.events.envelope import Recorded
@@ -55,8 +56,10 @@ class StrengthCheck:
 def _odd(event: MutantsTried, case: Case) -> str:
     """What cannot be, whoever made the mutants."""
     known = {*case.tests, *case.apart}
-    files = {test.partition("::")[0] for test in known}
-    strangers = [t for m in event.mutants for t in m.by if t not in known | files]
+    files = {PurePosixPath(test.partition("::")[0]) for test in known}
+    # A file or a folder stands for what it holds where a mutant keeps its tests from being collected.
+    places = {str(place) for file in files for place in (file, *file.parents)}
+    strangers = [t for m in event.mutants for t in m.by if t not in known | places]
     if strangers:
         return f"mutants.by was {strangers[0]!r}, which no passing test is called"
     odd = [m for m in event.mutants if (m.ended == "killed") != bool(m.by)]
