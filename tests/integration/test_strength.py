@@ -3,8 +3,8 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -143,11 +143,9 @@ class Broken:
         """All else is the real one's."""
         return getattr(self.real, name)
 
-    @contextmanager
-    def worker(self, root: Path, tests: Sequence[str]) -> Iterator[TrialWorker]:
+    def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
         """Fail as a sandbox does."""
         raise SandboxError("the worker does not start")
-        yield
 
 
 def test_a_worker_that_breaks_is_no_strength(bench: Bench) -> None:
