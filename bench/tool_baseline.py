@@ -19,11 +19,12 @@ from typing import Final
 from bench.recurring.needs import NEEDS, stream
 from bench.recurring.policy import answer
 from bench.recurring.world import World
-from surefoot.codec import digest_of
+from surefoot.codec import digest_of, plain
 from surefoot.events.work import ToolFinished
 from surefoot.ledger import read_events
+from surefoot.values import ModelRequest
 
-LATER: Final = frozenset({"boundaries.checked", "executor.ended", "round.decided"})
+LATER: Final = frozenset({"boundaries.checked", "call.read", "executor.ended", "round.decided"})
 """Kinds of events that came after the traces, and have nothing to do with tools."""
 TRACES: Final = Path(__file__).parent / "baselines" / "tools"
 SEED: Final = 3
@@ -45,12 +46,19 @@ def trace(domain: str) -> list[dict[str, object]]:
             {
                 "need": task.need.name,
                 "status": str(solved.status),
-                "requests": [digest_of(request) for request in world.requests],
+                "requests": [_digest(request) for request in world.requests],
                 "tools": [[e.tool, e.ok] for e in events if isinstance(e, ToolFinished)],
                 "events": [e.kind for e in events if e.kind not in LATER],
             }
         )
     return told
+
+
+def _digest(request: ModelRequest) -> str:
+    """Of what is asked. Tools in the provider's own protocol came after the traces; where none are offered, it is as then."""
+    asked = plain(request)
+    assert isinstance(asked, dict)
+    return digest_of({k: v for k, v in asked.items() if k != "tools" or v})
 
 
 def committed(domain: str) -> list[dict[str, object]]:
