@@ -2,7 +2,9 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -37,7 +39,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 @pytest.fixture(scope="module")
 def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
     processes = open_processes(scratch=tmp_path_factory.mktemp("scratch"))
-    shelter = Shelter(env={"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    python = (Path(sys.prefix), Path(sys.base_prefix))
+    shelter = Shelter(env={"PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin"}, reads=python)
     yield default_toolbox(processes, shelter, path=os.environ["PATH"])
     processes.close()
 

@@ -22,7 +22,8 @@ from surefoot.values import FileEdit, RunId
 _HOLD = """
 import sys
 from pathlib import Path
-from surefoot.gitops import Repository, open_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace
 from surefoot.values import RunId
 repository = Repository.discover(Path(sys.argv[1]))
 workspace = open_workspace(repository, RunId(sys.argv[3]), home=Path(sys.argv[2]))

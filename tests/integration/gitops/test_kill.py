@@ -18,7 +18,8 @@ _RUN = '''
 """Three turns, the second after a rollback; each is closed by a line in a ledger. Runs again, it goes on."""
 import os, sys
 from pathlib import Path
-from surefoot.gitops import Repository, open_workspace, reopen_workspace
+from surefoot.gitops import Repository
+from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.values import FileEdit
 root, home, ledger = map(Path, sys.argv[1:])
 repository = Repository.discover(root)
@@ -46,7 +47,8 @@ workspace.close()
 _ACCEPT = """
 import sys
 from pathlib import Path
-from surefoot.gitops import Repository, accept
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import accept
 root, home, _ = map(Path, sys.argv[1:])
 repository = Repository.discover(root)
 accept(repository, "run-1", home=home, message="accepted", verify=lambda tree, reason: None, carry=["node_modules"])
