@@ -40,7 +40,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
     processes = open_processes(scratch=tmp_path_factory.mktemp("scratch"))
     python = (Path(sys.prefix), Path(sys.base_prefix))
-    shelter = Shelter(env={"PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin"}, reads=python)
+    path = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin"
+    shelter = Shelter(env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}, reads=python)
     yield default_toolbox(processes, shelter, path=os.environ["PATH"])
     processes.close()
 
