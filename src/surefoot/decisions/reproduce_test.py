@@ -7,16 +7,13 @@ model writes is a proposal; it counts only after it has failed for the reason th
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.codec import encode
-from surefoot.decisions.code_reply import read_test
-from surefoot.events.orchestration import Decided
+from surefoot.decisions.written_test import TestWriting
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Message, ModelFailure, ModelRequest
+from surefoot.values import ModelFailure, ModelRequest
 
 POLICY_BUNDLE: Final = "reproduce_test/1"
 PURPOSE: Final = "reproduce_test"
-_SYSTEM: Final = "You are an expert Python programmer who writes tests with pytest."
-_ANSWER_TOKENS: Final = 200
+_WRITING: Final = TestWriting(purpose=PURPOSE, policy_bundle=POLICY_BUNDLE, answer_tokens=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,47 +37,15 @@ def propose_test(
     question: TestQuestion, asker: Asker, notebook: Notebook
 ) -> str | ModelFailure | None:
     """Source of one test function, without its import line; None when the answer holds none or was not to be had."""
-    request = request_of(question)
-    if asker.count_tokens(request.messages) + request.max_tokens > asker.context_tokens:
-        return None
-    answers = asker.ask((request,))
-    if not answers:
-        return None
-    answer = answers[0]
-    if isinstance(answer, ModelFailure):
-        return answer
-    test = read_test(answer.text)
-    notebook.record(
-        Decided(
-            decision=PURPOSE,
-            inputs=notebook.put(encode(question)),
-            output=notebook.put(encode(test or "")),
-            decided_by="model",
-            policy_bundle=POLICY_BUNDLE,
-            usage=answer.usage,
-        )
-    )
-    return test
+    return _WRITING.ask(question, request_of(question), asker, notebook)
 
 
 def request_of(question: TestQuestion) -> ModelRequest:
     """The request of a question; the same question gives the same bytes."""
-    imported = f"from {question.module} import {question.name}"
     prompt = (
         f"Bug report:\n{question.issue.strip()}\n\n"
         f"Code:\n```python\n{question.head}\n```\n\n"
         "Write one short test function for pytest that fails because of this bug and passes when it is corrected. "
         "Take the values from the bug report. Reply with one ```python block."
     )
-    return ModelRequest(
-        purpose=PURPOSE,
-        messages=(
-            Message(role="system", content=_SYSTEM),
-            Message(role="user", content=prompt),
-        ),
-        max_tokens=_ANSWER_TOKENS,
-        temperature=question.temperature,
-        seed=question.seed,
-        stop=("```",),
-        prefill=f"```python\n{imported}\n\n\ndef test_",
-    )
+    return _WRITING.request(question, prompt)
