@@ -18,6 +18,7 @@ from surefoot.codec import digest_of
 from surefoot.decisions.killing_test import KillingQuestion, propose_killer
 from surefoot.events.work import FactLearned
 from surefoot.execute.mutants import PythonMutator
+from surefoot.execute.repair.candidates import UNCHANGED
 from surefoot.execute.repair.evidence import examples_of
 from surefoot.execute.repair.examples import Example, is_literal, literal
 from surefoot.execute.repair.ground import Ports, read_files
@@ -25,7 +26,6 @@ from surefoot.execute.repair.inputs import Arguments, like
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.probe import Probe, Words, module_of, probe_of, shown_value, words_of
 from surefoot.execute.repair.reproduce import new_test_path, write
-from surefoot.execute.repair.trials import UNCHANGED
 from surefoot.execute.source import CodeUnit, Source, expression_of, units
 from surefoot.kernel.ports import (
     Asker,

@@ -5,13 +5,16 @@ import difflib
 from collections.abc import Sequence
 from typing import Final
 
-from surefoot.codec import digest_of
+from surefoot.codec import digest, digest_of
 from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.graft import graft, splice
 from surefoot.execute.repair.mutate import Mutation
 from surefoot.execute.source import CodeUnit, Source, apply, bytecode, parse, unit_nodes
 from surefoot.values import Candidate, Digest, FileEdit
 
+UNCHANGED: Final = Candidate(
+    candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
+)
 _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
 
 

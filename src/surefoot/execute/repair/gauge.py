@@ -7,6 +7,7 @@ every value is seen. Only what looks better than the unchanged code goes on to t
 
 from dataclasses import dataclass
 
+from surefoot.execute.repair.candidates import UNCHANGED
 from surefoot.execute.repair.failure import likeness
 from surefoot.execute.repair.probe import (
     Probe,
@@ -16,9 +17,8 @@ from surefoot.execute.repair.probe import (
     words_of,
 )
 from surefoot.kernel.ports import TrialWorker
-from surefoot.values import Candidate, Digest
+from surefoot.values import Candidate
 
-_UNCHANGED = Candidate(candidate_id=Digest(""), generator="none", edits=(), description="unchanged")
 _RAISED = 0.05
 
 
@@ -40,7 +40,7 @@ class Gauge:
         self._worker = worker
         self._probe = probe
         self._expected = [expected_value(c) for c in probe.checked]
-        self._base = self.read(_UNCHANGED)
+        self._base = self.read(UNCHANGED)
 
     @property
     def useful(self) -> bool:

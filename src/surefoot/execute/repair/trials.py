@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from surefoot.codec import canonical, digest, encode
 from surefoot.events.work import CandidatesRejected, CandidateTried
-from surefoot.execute.repair.candidates import mark
+from surefoot.execute.repair.candidates import UNCHANGED, mark
 from surefoot.execute.repair.failure import closeness, first_failure, passed_all
 from surefoot.execute.repair.gauge import Gauge, Reading
 from surefoot.kernel.ports import Notebook, TrialWorker
@@ -211,11 +211,6 @@ class Trials:
                 message=tried.message,
             )
         )
-
-
-UNCHANGED = Candidate(
-    candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
-)
 
 
 def _said(report: TestReport, failure: TestResult | None) -> str:
