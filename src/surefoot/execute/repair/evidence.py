@@ -43,7 +43,7 @@ def probe_for(
         return None
     known = examples_of(suspect, files, issue)
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
-    inputs = (*seen, *like(seen, seed=seed, count=count))
+    inputs = (*seen[: 4 * count], *like(seen, seed=seed, count=count))
     if not inputs:
         return None
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
@@ -76,6 +76,8 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
             doc = str(found.value)
     return (
         *from_tests(files.tests.values(), unit.name),
+        # Beside the failing tests a function of the same name may be another one, so that only its inputs are of use.
+        *(replace(e, expected=None) for e in from_tests(files.beside.values(), unit.name)),
         *from_docstring(doc, unit.name),
         *from_issue(issue, unit.name),
     )
