@@ -49,3 +49,20 @@ def test_an_issue_without_a_failing_test_gets_one(tmp_path: Path) -> None:
     proofs = run["evidence"]
     assert isinstance(proofs, list)
     assert "new-tests" in {proof["kind"] for proof in proofs}
+
+
+ALONE = """import os
+
+COLLECTED_IN = os.getpid()
+
+
+def test_alone():
+    assert os.getpid() == COLLECTED_IN
+"""
+
+
+def test_a_test_that_cannot_pass_in_the_worker_holds_nothing_up(tmp_path: Path) -> None:
+    """It passes where tests are run one process after another, and the worker forks: only the fresh run can ask it."""
+    shop = Shop(tmp_path, ALONE + TESTS + DISCOUNT)
+    run = shop.solve([{"pattern": "Function `total`", "reply": RIGHT}])
+    assert run["status"] == "complete"
