@@ -20,8 +20,18 @@ from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
 from surefoot.execute.repair.inputs import like
 from surefoot.execute.repair.localise import Suspect
-from surefoot.execute.repair.probe import Checked, Probe, Words, held, module_of, probe_of, words_of
+from surefoot.execute.repair.probe import (
+    Checked,
+    Probe,
+    Words,
+    held,
+    module_of,
+    probe_of,
+    probe_of_stories,
+    words_of,
+)
 from surefoot.execute.repair.select import Passing
+from surefoot.execute.repair.stories import stories_of
 from surefoot.execute.repair.trials import Tried
 from surefoot.execute.source import Source, docstring_node, parse, unit_nodes
 from surefoot.kernel.ports import TrialWorker
@@ -36,16 +46,20 @@ def probe_for(
 ) -> Probe | None:
     """A probe of a suspect on inputs like those in tests, docstring and issue; None when none are known.
 
-    Methods have none: their first argument is an object that no literal writes down.
+    A method's first argument is an object that no literal writes down: its probe tells the stories of its tests, and so
+    does that of a function that no text calls with literals.
     """
     unit = suspect.unit
-    if unit is None or unit.class_name is not None:
+    if unit is None:
         return None
     known = examples_of(suspect, files, issue)
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
     inputs = (*seen[: 4 * count], *like(seen, seed=seed, count=count))
-    if not inputs:
-        return None
+    if unit.class_name is not None or not inputs:
+        sources = (*files.tests.values(), *files.beside.values())
+        name = (unit.class_name or unit.name) if unit.name.startswith("__") else unit.name
+        stories = stories_of(sources, name.rpartition(".")[2], seed=seed, count=count)
+        return probe_of_stories(beside, stories) if stories else None
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
     return probe_of(
         module_of(suspect.path, list(files.tests.values()), files.paths),

@@ -66,7 +66,7 @@ def from_tests(sources: Iterable[Source], name: str) -> tuple[Example, ...]:
     for source in sources:
         for node in ast.walk(source.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                for row in _rows(node):
+                for row in rows_of(node):
                     found.extend(_in_test(node, name, row))
             elif isinstance(node, ast.Module):
                 found.extend(_in_test(node, name, {}))
@@ -95,7 +95,7 @@ def _compared(
             yield from _of_call(call, name, value, row)
 
 
-def _rows(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[dict[str, ast.expr]]:
+def rows_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[dict[str, ast.expr]]:
     """What `parametrize` gives a test function's arguments, a row each; one empty row where it gives nothing."""
     rows: list[dict[str, ast.expr]] = [{}]
     for decorator in function.decorator_list:
