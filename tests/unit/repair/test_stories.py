@@ -18,7 +18,7 @@ def source(text: str) -> Source:
 
 def first(text: str, name: str = "put") -> str:
     """The first story of a test file as it stands."""
-    return stories_of([source(text)], name, seed=1, count=1)[0].text
+    return stories_of([source(text)], {name}, failing=(), seed=1, count=1)[0].text
 
 
 @pytest.mark.parametrize(
@@ -47,22 +47,40 @@ def test_an_expected_error_ends_nothing() -> None:
 def test_rows_of_a_table_are_given() -> None:
     """The first and the last one; a test that wants a fixture tells no story."""
     table = '@pytest.mark.parametrize("v", [1, 2, 3])\n'
-    told = stories_of([source(f"{table}def test_a(v):\n    put(v)\n")], "put", seed=1, count=2)
+    told = stories_of(
+        [source(f"{table}def test_a(v):\n    put(v)\n")], {"put"}, failing=(), seed=1, count=2
+    )
     assert ["v = 1" in told[0].text, "v = 3" in told[1].text] == [True, True]
     assert (
-        stories_of([source("def test_a(tmp_path):\n    put(tmp_path)\n")], "put", seed=1, count=2)
+        stories_of(
+            [source("def test_a(tmp_path):\n    put(tmp_path)\n")],
+            "put",
+            failing=(),
+            seed=1,
+            count=2,
+        )
         == ()
     )
 
 
 def test_variations_are_many_and_the_same_for_a_seed() -> None:
     text = "def test_a():\n    box = Box('ab')\n    assert box.put(3, 'x') == [3]\n\n\ndef test_b():\n    other(4)\n"
-    told = stories_of([source(text)], "put", seed=1, count=20)
-    assert told == stories_of([source(text)], "put", seed=1, count=20)
+    told = stories_of([source(text)], {"put"}, failing=(), seed=1, count=20)
+    assert told == stories_of([source(text)], {"put"}, failing=(), seed=1, count=20)
     assert len(told) == len({s.text for s in told}) == 20
     assert any("box.put(3)" in s.text for s in told)
     assert any("Box('ab')" not in s.text for s in told)
     assert all("other" not in s.text for s in told)
+
+
+def test_the_story_of_a_failing_test_is_told_from_that_of_a_passing_one() -> None:
+    """In its variations, too."""
+    text = "def test_a():\n    a = put(1)\n\n\ndef test_b():\n    b = put('b')\n"
+    told = stories_of(
+        [source(text)], {"put"}, failing=["tests/test_a.py::test_b[x]"], seed=1, count=9
+    )
+    assert {s.steady for s in told} == {True, False}
+    assert all(s.steady == ("a = " in s.text) for s in told)
 
 
 TESTS = """class Box:
@@ -84,7 +102,7 @@ def said(folder: Path, body: str) -> Words:
     text = TESTS.format(body=body)
     (folder / "tests").mkdir(exist_ok=True)
     (folder / "tests" / "test_a.py").write_text(text)
-    stories = stories_of([source(TESTS.format(body="pass"))], "put", seed=1, count=12)
+    stories = stories_of([source(TESTS.format(body="pass"))], {"put"}, failing=(), seed=1, count=12)
     probe = probe_of_stories("tests/test_b.py", stories)
     space: dict[str, object] = {"__file__": str(folder / probe.path)}
     exec(compile(probe.text, probe.path, "exec"), space)

@@ -215,14 +215,13 @@ class _Round:
         return first_time or PASSED in self._task.tried.values()
 
     def _probing(self, case: Case, goal: _Goal, stack: ExitStack) -> Probing:
-        beside = goal.failing[0].partition("::")[0]
         probes = {}
         for suspect in case.suspects:
             probe = probe_for(
                 suspect,
                 case.files,
                 case.issue,
-                beside=beside,
+                failing=goal.failing,
                 seed=self._task.seed,
                 count=self._limits.inputs,
             )

@@ -199,6 +199,8 @@ class Probe:
     """Calls of the known tests with the values that they ask for."""
     examples: tuple[Checked, ...]
     """The same of docstring and issue."""
+    steady: tuple[int, ...] = ()
+    """Which words of `behaviour` tell a story of a test that passes on the unchanged code."""
 
     def test(self, name: str) -> str:
         """Id of one of its tests: `behaviour`, `checked`, `examples`."""
@@ -256,7 +258,8 @@ def probe_of_stories(beside: str, stories: Sequence[Story], *, limit_s: float = 
         )
     )
     text = _program(settings, _STORIES)
-    return Probe(path=str(path), text=text, inputs=(), checked=(), examples=())
+    steady = tuple(place for place, story in enumerate(stories) if story.steady)
+    return Probe(path=str(path), text=text, inputs=(), checked=(), examples=(), steady=steady)
 
 
 def _program(settings: str, tests: str) -> str:

@@ -10,11 +10,12 @@ integration" (2020). Pure and deterministic by seed; stories are run by a probe.
 import ast
 import copy
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from surefoot.execute.repair.examples import is_literal, rows_of
+from surefoot.execute.repair.localise import function_of
 from surefoot.execute.source import FunctionNode, Source, unit_nodes
 
 LOOK: Final = "__look"
@@ -34,32 +35,54 @@ class Story:
     path: str
     """The test file."""
     text: str
+    steady: bool
+    """Its test passes on the unchanged code."""
 
 
-def stories_of(sources: Iterable[Source], name: str, *, seed: int, count: int) -> tuple[Story, ...]:
-    """At most `count` stories in which tests name `name`: as they stand, then with other literals."""
-    told = [(s.path, body) for s in sources for body in _bodies(s, name)][:_MOST_STORIES]
+def stories_of(
+    sources: Iterable[Source],
+    names: Collection[str],
+    *,
+    failing: Iterable[str],
+    seed: int,
+    count: int,
+) -> tuple[Story, ...]:
+    """At most `count` stories in which tests name one of `names`: as they stand, then with other literals.
+
+    Args:
+        sources: Test files.
+        names: Functions, or classes of methods that are not called by their names.
+        failing: Ids of the tests that fail on the unchanged code.
+        seed: Of the variations.
+        count: Stories.
+    """
+    bad = {function_of(test) for test in failing}
+    told = [
+        (Story(path=s.path, text=_text(body, names), steady=(s.path, test) not in bad), body)
+        for s in sources
+        for test, body in _bodies(s, names)
+    ][:_MOST_STORIES]
     chance = random.Random(seed)  # noqa: S311  # inputs, not secrets
-    found = {Story(path=path, text=_text(body, name)): None for path, body in told}
+    found = {story: None for story, _ in told}
     for _ in range(count * _TRIES if told else 0):
         if len(found) >= count:
             break
-        path, body = chance.choice(told)
+        story, body = chance.choice(told)
         for _ in range(chance.choice((1, 1, 2))):
-            body = _varied(body, name, chance)
-        found.setdefault(Story(path=path, text=_text(body, name)))
+            body = _varied(body, names, chance)
+        found.setdefault(replace(story, text=_text(body, names)))
     return tuple(found)[:count]
 
 
-def _bodies(source: Source, name: str) -> Iterator[list[ast.stmt]]:
-    """The bodies of tests that name `name` and need nothing but what their file holds."""
+def _bodies(source: Source, names: Collection[str]) -> Iterator[tuple[str, list[ast.stmt]]]:
+    """Names and bodies of tests that name one of `names` and need nothing but what their file holds."""
     for unit, node in unit_nodes(source):
-        names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-        names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        named = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+        named |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         whole = not any(isinstance(n, _WAITS) for n in ast.walk(node))
         short = unit.last_line - unit.first_line <= _MOST_LINES
-        if unit.name.startswith("test") and name in names and whole and short:
-            yield from _given(node)
+        if unit.name.startswith("test") and not named.isdisjoint(names) and whole and short:
+            yield from ((unit.name, body) for body in _given(node))
 
 
 def _given(node: FunctionNode) -> Iterator[list[ast.stmt]]:
@@ -75,9 +98,9 @@ def _given(node: FunctionNode) -> Iterator[list[ast.stmt]]:
             yield copy.deepcopy([*given, *node.body])
 
 
-def _text(body: Sequence[ast.stmt], name: str) -> str:
+def _text(body: Sequence[ast.stmt], names: Collection[str]) -> str:
     """The story that a body tells."""
-    looking = _Looking(name)
+    looking = _Looking(names)
     rows = [looking.visit(s) for s in copy.deepcopy(list(body))]
     story = ast.parse("def story(self): pass").body[0]
     if isinstance(story, ast.FunctionDef):
@@ -88,8 +111,8 @@ def _text(body: Sequence[ast.stmt], name: str) -> str:
 class _Looking(ast.NodeTransformer):
     """Assertions become looks, expected errors become silence, and each call of the code in question is looked at."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         match node.test:
@@ -117,7 +140,7 @@ class _Looking(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        return self._look(node) if _last(node.func) == self._name else node
+        return self._look(node) if _last(node.func) in self._names else node
 
     def _looked(self, sides: Sequence[ast.expr]) -> ast.stmt:
         """A look at each side that the test does not write down itself."""
@@ -140,7 +163,9 @@ def _last(func: ast.expr) -> str:
             return ""
 
 
-def _varied(body: Sequence[ast.stmt], name: str, chance: random.Random) -> list[ast.stmt]:
+def _varied(
+    body: Sequence[ast.stmt], names: Collection[str], chance: random.Random
+) -> list[ast.stmt]:
     """The body with one literal of a call or an index changed, or a last argument left out, where there is one."""
     changed = copy.deepcopy(list(body))
     places: list[tuple[ast.AST, ast.Constant | None]] = []
@@ -148,7 +173,7 @@ def _varied(body: Sequence[ast.stmt], name: str, chance: random.Random) -> list[
         for node in ast.walk(statement):
             if isinstance(node, ast.Call) and _last(node.func) not in _RAISES:
                 # What is asked of the code in question is varied twice as often as what leads to it.
-                weight = 2 if _last(node.func) == name else 1
+                weight = 2 if _last(node.func) in names else 1
                 given = [*node.args, *(k.value for k in node.keywords)]
                 inner = [c for g in given for c in ast.walk(g) if isinstance(c, ast.Constant)]
                 places.extend((node, c) for c in inner for _ in range(weight))
