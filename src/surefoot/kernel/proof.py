@@ -162,7 +162,9 @@ class Prover:
         if asked and not unit.findings and not failed(found):
             # Last, because it is the dearest; what it finds out is used again at the end of the run.
             found += (self.changed_files(tree, base),)
-        return found if unit.strategy == "fixer" else self.with_strength(found, tree, base)
+        # Neither a fixer nor a merge can write the tests that are missing; the end of the run asks for them.
+        late = unit.strategy in ("fixer", "merge")
+        return found if late else self.with_strength(found, tree, base)
 
     def with_strength(
         self, found: tuple[Evidence, ...], tree: TreeId, base: TreeId
@@ -238,11 +240,13 @@ class Prover:
     def _noticing(
         self, tree: TreeId, base: TreeId, idle: Sequence[str], proofs: Sequence[Evidence]
     ) -> frozenset[str]:
-        """Which new tests that pass on the base too notice a mutant that no other test does."""
-        if not self.strict or not idle or failed(proofs):
-            return frozenset()
-        tried = self.strength(tree, base, idle)
-        return of_new(idle, tried) if tried else frozenset()
+        """Which new tests that pass on the base too notice a mutant that no other test does; a unit's run has shown some."""
+        shown = self.journal.state.plan.noticing & set(idle)
+        left = [t for t in idle if t not in shown]
+        if not self.strict or not left or failed(proofs):
+            return shown
+        tried = self.strength(tree, base, left)
+        return shown | of_new(left, tried) if tried else shown
 
     # --- guesses, which save time and never let anything pass ---------------------------------------
 
