@@ -31,10 +31,10 @@ from bench.letters import lay, rules, two_that_clash
 from surefoot.codec import encode
 from surefoot.events.orchestration import RunStopped, TurnClosed
 from surefoot.gitops import Repository
-from surefoot.gitops.manifest import manifest
 from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
 from surefoot.patients import materialise
+from surefoot.testing.manifest import manifest
 
 SCRIPT = Path(__file__).parent / "kill_script.json"
 _UNBROKEN_LIMIT_S = 900

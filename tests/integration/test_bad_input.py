@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.gitops import Repository
-from surefoot.gitops.manifest import manifest as manifest_of
+from surefoot.testing.manifest import manifest as manifest_of
 
 Surefoot = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -12,8 +12,8 @@ from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import RunOpened, TurnClosed
 from surefoot.events.plans import ChildEnded, ChildStarted, PartVerified
 from surefoot.gitops import Repository
-from surefoot.gitops.manifest import manifest
 from surefoot.ledger import read_events
+from surefoot.testing.manifest import manifest
 from surefoot.values import UnitType
 
 pytestmark = pytest.mark.campaign

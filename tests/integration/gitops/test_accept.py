@@ -9,8 +9,8 @@ from surefoot.errors import AcceptError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import Accepted, accept, reject
 from surefoot.gitops.collect import remove_worktree
-from surefoot.gitops.manifest import manifest
 from surefoot.gitops.workspace import open_workspace
+from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId, TreeId
 

@@ -14,8 +14,8 @@ from surefoot.errors import UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.collect import Collected, collect_garbage, remove_worktree
 from surefoot.gitops.lease import Home, Lease
-from surefoot.gitops.manifest import manifest
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
+from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId
 

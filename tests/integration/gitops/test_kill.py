@@ -9,8 +9,8 @@ import pytest
 
 from surefoot.gitops import Repository
 from surefoot.gitops.collect import collect_garbage
-from surefoot.gitops.manifest import manifest
 from surefoot.gitops.workspace import open_workspace
+from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import FileEdit, RunId
 

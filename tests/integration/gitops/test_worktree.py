@@ -17,7 +17,6 @@ from surefoot.errors import (
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import accept, reject
 from surefoot.gitops.collect import remove_worktree
-from surefoot.gitops.manifest import manifest, quick_manifest
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.checkouts import (
     KINDS,
@@ -32,6 +31,7 @@ from surefoot.testing.checkouts import (
     sparse,
     with_submodule,
 )
+from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import CommitId, FileEdit, RunId
 
@@ -62,7 +62,7 @@ def test_a_run_leaves_the_users_checkout_as_it_was(
     """Files, index, HEAD, refs, stash, reflogs, settings and hooks are the same bytes while it runs and after it."""
     user = kind(user)
     repository = found(user)
-    before, quick = manifest(repository, home=user.home), quick_manifest(repository)
+    before = manifest(repository, home=user.home)
     commit = turn(
         user, {"src/app.py": "def add(a, b):\n    return a + b\n", "src/new.py": "N = 1\n"}
     )
@@ -70,7 +70,6 @@ def test_a_run_leaves_the_users_checkout_as_it_was(
     reopen_workspace(repository, RUN, home=user.home, head=commit).close()
     remove_worktree(repository, RUN, user.home)
     assert manifest(repository, home=user.home) == before
-    assert quick_manifest(repository) == quick
     reject(repository, RUN, user.home)
     assert manifest(repository, home=user.home) == before
     assert "surefoot" not in user.git("for-each-ref")
@@ -100,16 +99,15 @@ def test_a_branch_in_the_place_of_ours_is_refused_with_the_mend(user: ScratchRep
     assert not (user.home / RUN).exists()
 
 
-def test_both_fingerprints_notice_what_they_promise(user: ScratchRepository) -> None:
-    """A changed file, mode, link, index, ref or stash shows in them; the full one also sees hooks and ignored files."""
+def test_the_fingerprint_notices_what_it_promises(user: ScratchRepository) -> None:
+    """A changed file, mode, link, index, ref, stash, hook, setting or ignored file shows in it."""
     repository = found(user)
     user.write({"x.log": "1"})
-    seen = [(manifest(repository, home=user.home), quick_manifest(repository))]
+    seen = [manifest(repository, home=user.home)]
 
-    def differs(*, quick: bool = True) -> None:
-        now = (manifest(repository, home=user.home), quick_manifest(repository))
-        assert now[0] != seen[-1][0]
-        assert (now[1] != seen[-1][1]) is quick
+    def differs() -> None:
+        now = manifest(repository, home=user.home)
+        assert now != seen[-1]
         seen.append(now)
 
     user.write({"src/app.py": "changed\n"})
@@ -127,11 +125,11 @@ def test_both_fingerprints_notice_what_they_promise(user: ScratchRepository) -> 
     user.git("checkout", "-q", "more")
     differs()
     user.write({"x.log": "2"})
-    differs(quick=False)
+    differs()
     user.hook("post-merge", "true")
-    differs(quick=False)
+    differs()
     user.git("config", "a.b", "c")
-    differs(quick=False)
+    differs()
 
 
 # --- what is in the worktree ---------------------------------------------------------------------

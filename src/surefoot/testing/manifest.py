@@ -40,21 +40,6 @@ def manifest(repository: Repository, *, home: Path) -> Mapping[str, str]:
     return found
 
 
-def quick_manifest(repository: Repository) -> Mapping[str, str]:
-    """What two git commands tell: HEAD, refs, index, and each changed or new file by size and times."""
-    found = _refs(repository)
-    found["git:HEAD"] = _digest((repository.git_dir / "HEAD").read_bytes())
-    index = repository.git_dir / "index"
-    found["git:index"] = _digest(index.read_bytes()) if index.exists() else ""
-    git = repository.git()
-    shape = ("--porcelain", "-z", "--untracked-files=all", "--no-renames")
-    for field in git.run("status", *shape).fields:
-        path = field[3:]
-        if not path.startswith(".surefoot/"):
-            found[f"status:{path}"] = f"{field[:2]} {_stamp(repository.root / path)}"
-    return found
-
-
 def _refs(repository: Repository) -> dict[str, str]:
     named = all_refs(repository.git())
     return {f"ref:{name}": oid for name, oid in named.items() if not is_ours(name)}
@@ -82,14 +67,6 @@ def _fingerprint(path: Path) -> str:
     else:
         content = b""
     return f"{mode:o} {_digest(content)}"
-
-
-def _stamp(path: Path) -> str:
-    try:
-        found = path.lstat()
-    except OSError:
-        return "gone"
-    return f"{found.st_mode:o} {found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
 
 def _digest(content: bytes) -> str:
