@@ -303,7 +303,7 @@ def _answer(number: int) -> ShapedCallAnswer:
     """A decision of which no other has the shape."""
     return ShapedCallAnswer(
         thought="the tool counts errors",
-        learned=(),
+        learned=[],
         tool="logs.errors",
         params={},
         expected_outcome="a number",
