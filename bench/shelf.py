@@ -70,7 +70,7 @@ class Shelf:
             env={**os.environ, "SUREFOOT_HOME": str(self.folder / "home")},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1200,
             check=False,
         )
 

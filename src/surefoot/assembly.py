@@ -183,9 +183,19 @@ class Frozen:
 
     @property
     def strict(self) -> bool:
-        """Whether the tests have to notice every mutant; of a plan that is asked of each unit's own run."""
-        asked = self.request.strict or self.settings.run.strict
-        return asked and self.request.plan is None
+        """Whether the tests have to notice every mutant: of each unit's run, and of the merged work at its end."""
+        return self.request.strict or self.settings.run.strict
+
+    @property
+    def mutated(self) -> int:
+        """For how many changes the mutants of this run are: the work of a strict plan is that of all its units."""
+        return len(self.request.plan.units) if self.strict and self.request.plan else 1
+
+    @property
+    def mutants(self) -> int | None:
+        """Most mutants of the run's change that are tried; None: none are."""
+        most = self.settings.test.mutants
+        return None if most is None else most * self.mutated
 
     @property
     def ways(self) -> Ways:
@@ -567,8 +577,8 @@ def drive(
 
 def _meter(session: Session, ceilings: Ceilings) -> Meter | None:
     """What measures the strength of the tests, within the run's time."""
-    test, parts, journal = session.frozen.settings.test, session.parts, session.journal
-    if test.mutants is None:
+    frozen, parts, journal = session.frozen, session.parts, session.journal
+    if frozen.mutants is None:
         return None
     return Meter(
         mutator=PythonMutator(),
@@ -576,8 +586,8 @@ def _meter(session: Session, ceilings: Ceilings) -> Meter | None:
         clock=session.around.clock,
         left_s=lambda: ceilings.time_s - journal.spend().time_s,
         cut_at=parts.cast.cut_at,
-        most=test.mutants,
-        time_s=test.mutants_s,
+        most=frozen.mutants,
+        time_s=frozen.settings.test.mutants_s * frozen.mutated,
     )
 
 

@@ -22,7 +22,7 @@ from surefoot.events.work import (
     MutantsTried,
 )
 from surefoot.kernel.state import RunState, fold
-from surefoot.kernel.strength import in_words, is_strong, unnoticed
+from surefoot.kernel.strength import by_form, in_words, is_strong, shown_together, unnoticed
 from surefoot.values import Diff, Evidence, RunStatus
 
 SUMMARY_SCHEMA = 1
@@ -278,9 +278,11 @@ def _strength(state: RunState) -> list[str]:
     if tried is None:
         return []
     lines = ["## Strength of the tests", "", f"{_capital(in_words(tried))}.", ""]
-    for mutant in unnoticed(tried):
-        why = "passes every test" if mutant.ended == "survived" else "gave no clear answer"
-        lines += [f"`{mutant.file}:{mutant.line}` {why}:", "", "```diff", mutant.patch, "```", ""]
+    for alike in by_form(unnoticed(tried)):
+        first, ways = alike[0], f", in {len(alike)} ways" if len(alike) > 1 else ""
+        why = "passes every test" if first.ended == "survived" else "gave no clear answer"
+        lines += [f"`{first.file}:{first.line}` {why}{ways}:", ""]
+        lines += ["```diff", shown_together(alike), "```", ""]
     return lines
 
 

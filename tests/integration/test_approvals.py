@@ -4,10 +4,11 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.stories import Story, make_project, stories, tell
+from bench.stories import BASE_TESTS, Story, Work, make_project, stories, tell
 from tests.integration.test_run import FIXED, Bench, bench, fresh, writes
 from typer.testing import CliRunner
 
@@ -108,6 +109,35 @@ def test_a_later_yes_lets_that_diff_through(tmp_path: Path, around: Surroundings
     assert pending_gate(project, RUN) is None
     with pytest.raises(UsageError, match="asks nobody"):
         respond_to_gate(project, RUN, Response(who="ursula", approve=True), around)
+
+
+@pytest.mark.parametrize(
+    ("test", "instead", "status", "told"),
+    [
+        ("half(4) == 2", "half(6) == 2", "complete", ""),
+        ("half(4) == 2", "half(6) == 3", "blocked", "broken: tests/test_calc.py::test_half"),
+        ("triple(2) == 6", "triple(3) == 9", "blocked", "broken: tests/test_calc.py::test_half"),
+        ("def test_half", "def no_test_half", "complete", ""),
+    ],
+)
+def test_a_yes_is_for_the_tests_that_changed_and_no_other(
+    tmp_path: Path, around: Surroundings, test: str, instead: str, status: str, told: str
+) -> None:
+    """`half` divides by three now. The test of it may change or go, where a person says so, and may not fail.
+
+    A changed test beside it lets nothing of it pass.
+    """
+    project = make_project(tmp_path)
+    files = {
+        "calc.py": FIXED.replace("x / 2", "x / 3"),
+        "tests/test_calc.py": BASE_TESTS.replace(test, instead),
+    }
+    works = (Work(files=files),)
+    asked = replace(story("tests change"), works=works)
+    tell(project, asked, RUN, around)
+    summary = json.loads((project.runs / RUN / "summary.json").read_text())
+    assert (summary["status"], told in summary["reason"]) == (status, True), summary["reason"]
+    assert verify_run(project, RUN).fault is None
 
 
 def test_a_program_is_shown_the_diff_and_its_no_ends_the_run(

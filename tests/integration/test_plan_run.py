@@ -19,6 +19,8 @@ from surefoot.values import UnitType
 pytestmark = pytest.mark.campaign
 
 NAMES = ("area", "count", "largest")
+PATIENT = "\n[test]\nmutants_s = 3000.0\n\n[run]\ntime_limit_s = 6000.0\n"
+"""Time that no busy machine uses up."""
 
 
 class Done:
@@ -170,3 +172,61 @@ def test_a_unit_that_only_looks_tells_those_that_need_it(tmp_path: Path) -> None
     assert isinstance(own, RunOpened)
     assert "shelf/extra.py:1" in own.issue.text
     assert summary["files"] == ["shelf/count.py"]
+
+
+CART = """class Cart:
+    def __init__(self, prices):
+        self.prices = prices
+
+    def total(self, limit):
+        return sum(p for p in self.prices if p < limit)
+"""
+CART_TESTS = """from shelf.cart import Cart
+
+
+def test_all():
+    assert Cart([1, 2]).total(5) == 3
+
+
+def test_limit():
+    assert Cart([1, 2]).total(2) == 3
+"""
+ABOVE = "above():\n    assert Cart([1, 9]).total(5) == 1\n"
+"""Passes on the base, too; without it nobody notices when `total` leaves nothing out."""
+
+
+def test_a_strict_plan_holds_the_merged_work_to_its_tests(tmp_path: Path) -> None:
+    """A unit's test that is there for what it notices is merged; at the end the mutants of all units are tried again."""
+    files = {**FILES, "shelf/cart.py": CART, "tests/test_cart.py": CART_TESTS}
+    shelf = Shelf(tmp_path, {**files, "surefoot.toml": f"{FILES['surefoot.toml']}{PATIENT}"})
+    rules = [
+        {"pattern": "No test notices this wrong change", "reply": ABOVE},
+        {
+            "pattern": "Function `area`",
+            "reply": "def area(width, height):\n    return width * height",
+        },
+    ]
+    (tmp_path / "model.json").write_text(json.dumps({"schema": 1, "rules": rules}))
+    cart = replace(fixes("cart"), writes=("shelf/cart.py", "tests/*"))
+    path = shelf.plan(plan_of(cart, fixes("area")))
+    done = shelf.surefoot("run", str(path), "--strict", "--json", "--model", shelf.model)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads(done.stdout.splitlines()[-1])
+    runs = shelf.root / ".surefoot" / "runs"
+    events = [r.event for r in read_events(runs / summary["run_id"] / "events.jsonl")]
+    first, second = (e for e in events if isinstance(e, ChildEnded))
+    (noticing,) = first.noticing
+    assert second.noticing == ()
+    assert noticing.partition("::")[0] in summary["files"]
+    assert [e["kind"] for e in summary["evidence"]][-1] == "test-strength"
+    strength = summary["strength"]
+    assert (strength["strong"], strength["unnoticed"]) == (True, [])
+    assert strength["tried"] == sum(mutants(runs / e.run) for e in (first, second))
+    verified = shelf.surefoot("verify")
+    assert verified.returncode == 0, verified.stderr
+
+
+def mutants(run: Path) -> int:
+    """How many a unit's own run tried."""
+    tried: int = json.loads((run / "summary.json").read_text())["strength"]["tried"]
+    return tried

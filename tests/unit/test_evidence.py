@@ -76,6 +76,19 @@ class TestBaseTests:
         """A test that was shown to flake does not decide."""
         assert evidence.base_tests(report(a=P, b=P), report(a=F, b=P), ("a",), ()).passed
 
+    @pytest.mark.parametrize("after", [report(b=P), report(a=S, b=P)])
+    def test_a_rewritten_test_may_be_gone_or_skipped(self, after: TestReport) -> None:
+        """What a person let the run change; without that, or of another test, it is a failure."""
+        before = report(a=P, b=P)
+        assert evidence.base_tests(before, after, (), (), rewritten=("a",)).passed
+        assert not evidence.base_tests(before, after, (), (), rewritten=("b",)).passed
+
+    @pytest.mark.parametrize("after", [report(a=F, b=P), report(a=P, b=P, new=F)])
+    def test_a_rewritten_test_may_not_fail(self, after: TestReport) -> None:
+        """Nor one that is new in the same file."""
+        proof = evidence.base_tests(report(a=P, b=P), after, (), (), rewritten=("a", "new"))
+        assert not proof.passed
+
     @pytest.mark.parametrize("state", UNUSABLE)
     def test_an_unusable_report_fails(self, state: ReportState) -> None:
         """Only a complete run on the result can speak for it."""

@@ -8,7 +8,15 @@ from surefoot.events.work import MutantsTried
 from surefoot.execute import PythonMutator
 from surefoot.judgements import Mutant, MutantEnd
 from surefoot.kernel import evidence
-from surefoot.kernel.strength import Case, choose, in_words, is_strong, of_new
+from surefoot.kernel.strength import (
+    Case,
+    by_form,
+    choose,
+    in_words,
+    is_strong,
+    of_new,
+    shown_together,
+)
 from surefoot.values import TreeId
 
 TREE = TreeId("7e" * 20)
@@ -99,6 +107,31 @@ def test_anything_less_is_not(name: str) -> None:
     assert not is_strong(tried)
     assert not evidence.test_strength(tried).passed
     assert said in in_words(tried)
+
+
+def test_mutants_of_one_place_are_told_together() -> None:
+    """One diff holds what each puts there; the line is named once, with their number."""
+    code = "def last(x):\n    return x[-1] + x[-1]\n"
+    base = "def last(x):\n    return x[-1]\n"
+    drafts = PythonMutator().drafts("a.py", base, code)
+    texts = ("x[0] + x[-1]", "x[-1] + x[0]")
+    alive = tuple(
+        replace(mutant("survived"), patch=d.patch)
+        for text in texts
+        for d in drafts
+        if f"+    return {text}" in d.patch.splitlines()
+    )
+    other = replace(alive[0], ended="unclear")
+    one, two = by_form((*alive, other))
+    assert (one, two) == (alive, (other,))
+    assert shown_together(one).splitlines()[2:] == [
+        "@@ -1,2 +1,2 @@",
+        " def last(x):",
+        "-    return x[-1] + x[-1]",
+        *(f"+    return {text}" for text in texts),
+    ]
+    told = in_words(replace(STRONG, mutants=(*alive, mutant("survived"), other)))
+    assert told.endswith("; a.py:3 survived (3 mutants), a.py:3 unclear")
 
 
 def test_nothing_measured_is_no_proof() -> None:

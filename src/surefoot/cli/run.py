@@ -23,6 +23,7 @@ from surefoot.cli.options import (
     SeedOption,
     SolverModelOption,
     StrategyOption,
+    StrictOption,
     TimeOption,
     TokensOption,
     UnsandboxedOption,
@@ -61,6 +62,7 @@ def run(
     budget_usd: UsdOption = None,
     budget_tokens: TokensOption = None,
     seed: SeedOption = None,
+    strict: StrictOption = False,
     unsandboxed: UnsandboxedOption = False,
     team: Annotated[
         bool,
@@ -92,6 +94,7 @@ def run(
         cost_usd=budget_usd,
         tokens=budget_tokens,
         unsandboxed=unsandboxed,
+        strict=strict,
         plan=given,
         jobs=jobs,
     )

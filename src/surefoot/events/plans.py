@@ -72,6 +72,8 @@ class ChildEnded:
     model_calls: int
     facts: tuple[str, ...] = ()
     """What it established for the units that need it."""
+    noticing: tuple[str, ...] = ()
+    """Its new tests that pass on its base, too, and each notice a mutant that no other test does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from surefoot.execute.repair.mutate import Mutation, mutations, unit_text
 from surefoot.execute.source import CodeUnit, Source, apply, bytecode, parse, units
 from surefoot.kernel.ports import MutantDraft
 
-OPERATORS: Final = "mutants/1"
+OPERATORS: Final = "mutants/2"
 _FAMILIES: Final = frozenset(
     {
         "arithmetic",

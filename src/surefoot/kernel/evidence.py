@@ -65,24 +65,39 @@ def target_tests(
 
 
 def base_tests(
-    before: TestReport, after: TestReport, exempt: Collection[str], events: tuple[EventId, ...]
+    before: TestReport,
+    after: TestReport,
+    exempt: Collection[str],
+    events: tuple[EventId, ...],
+    *,
+    rewritten: Collection[str] = (),
 ) -> Evidence:
-    """The base's own tests, run from the base's copy on the result: none lost, none broken, none new to fail."""
+    """The base's own tests, run from the base's copy on the result: none lost, none broken, none new to fail.
+
+    `exempt` fail by chance. `rewritten` are tests that the run may change, and did, new ones beside them included: they may
+    be gone or be skipped, and may not fail.
+    """
     ids_before, ids_after = set(before.collected), set(after.collected)
-    lost = ids_before - ids_after - set(exempt)
+    may_go = {*exempt, *rewritten}
+    lost = ids_before - ids_after - may_go
     good = {r.test_id for r in before.results if r.outcome in _GOOD}
     outcomes = {r.test_id: r.outcome for r in after.results}
     was = {r.test_id: r.outcome for r in before.results}
+    new = set(rewritten) - ids_before
     broken = {
         t
-        for t in good & ids_after
+        for t in (good | new) & ids_after
         if outcomes[t] not in _GOOD
-        or (was[t] is TestOutcome.PASSED and outcomes[t] is not TestOutcome.PASSED)
+        or (
+            was.get(t) is TestOutcome.PASSED
+            and outcomes[t] is not TestOutcome.PASSED
+            and t not in rewritten
+        )
     } - set(exempt)
     usable = after.state is ReportState.COMPLETE or (
         after.state is before.state is ReportState.COLLECTION_ERROR
     )
-    passed = usable and not lost and not broken and len(ids_after) >= len(ids_before) - len(exempt)
+    passed = usable and not lost and not broken and len(ids_after) >= len(ids_before) - len(may_go)
     told = _line(after)
     if lost:
         told += f"; no longer collected: {_names(lost)}"

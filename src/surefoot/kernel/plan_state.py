@@ -38,6 +38,12 @@ class PlanState:
         """Of children that have not ended."""
         return frozenset(c.started for c in self.children.values() if c.ended is None)
 
+    @property
+    def noticing(self) -> frozenset[str]:
+        """New tests of units that are there for what they notice."""
+        ended = (c.ended for c in self.children.values())
+        return frozenset(t for child in ended if child is not None for t in child.noticing)
+
     def attempts(self, unit_id: UnitId) -> tuple[ChildState, ...]:
         """The runs of a unit, first to last."""
         own = [c for c in self.children.values() if c.begun.unit_id == unit_id]

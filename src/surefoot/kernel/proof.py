@@ -25,6 +25,7 @@ from surefoot.kernel.imports import Imports
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.ports import Suite, Trees
+from surefoot.kernel.rewritten import rewritten
 from surefoot.kernel.steady import steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
@@ -161,7 +162,9 @@ class Prover:
         if asked and not unit.findings and not failed(found):
             # Last, because it is the dearest; what it finds out is used again at the end of the run.
             found += (self.changed_files(tree, base),)
-        return found if unit.strategy == "fixer" else self.with_strength(found, tree, base)
+        # Neither a fixer nor a merge can write the tests that are missing; the end of the run asks for them.
+        late = unit.strategy in ("fixer", "merge")
+        return found if late else self.with_strength(found, tree, base)
 
     def with_strength(
         self, found: tuple[Evidence, ...], tree: TreeId, base: TreeId
@@ -221,8 +224,8 @@ class Prover:
         before, after = steadied(before, loose), steadied(after, loose)
         surprising = (set(after.failing) & set(before.passing)) - flaky
         flaky |= self.flaky(judged, after, surprising)
-        exempt = flaky | self._exempt(diff, before)
-        proofs.append(evidence.base_tests(before, after, exempt, (event,)))
+        changed = self.rewritten(diff, before, after)
+        proofs.append(evidence.base_tests(before, after, flaky, (event,), rewritten=changed))
         proofs += self._unit_proofs(units, before, after, event)
         fresh = self.new_tests(diff, before, after)
         if fresh or any(not u.failing and not u.findings for u in units):
@@ -237,11 +240,13 @@ class Prover:
     def _noticing(
         self, tree: TreeId, base: TreeId, idle: Sequence[str], proofs: Sequence[Evidence]
     ) -> frozenset[str]:
-        """Which new tests that pass on the base too notice a mutant that no other test does."""
-        if not self.strict or not idle or failed(proofs):
-            return frozenset()
-        tried = self.strength(tree, base, idle)
-        return of_new(idle, tried) if tried else frozenset()
+        """Which new tests that pass on the base too notice a mutant that no other test does; a unit's run has shown some."""
+        shown = self.journal.state.plan.noticing & set(idle)
+        left = [t for t in idle if t not in shown]
+        if not self.strict or not left or failed(proofs):
+            return shown
+        tried = self.strength(tree, base, left)
+        return shown | of_new(left, tried) if tried else shown
 
     # --- guesses, which save time and never let anything pass ---------------------------------------
 
@@ -410,12 +415,17 @@ class Prover:
         is_old_test = self.suite.is_test_path(path) and path in existing
         return is_old_test and "allow_test_changes" not in self.risk_flags
 
-    def _exempt(self, diff: Diff, before: TestReport) -> frozenset[str]:
-        """Ids of the very test files that the run was allowed to change, and did."""
+    def rewritten(self, diff: Diff, before: TestReport, after: TestReport) -> frozenset[str]:
+        """The very tests that the run was allowed to change, and did."""
         if "allow_test_changes" not in self.risk_flags:
             return frozenset()
-        changed = {f.path for f in diff.files if self.suite.is_test_path(f.path)}
-        return frozenset(t for t in before.collected if t.split("::", 1)[0] in changed)
+        existing = {f.path for f in diff.files if f.status != "A"}
+        texts = {
+            path: both
+            for path, both in self.contents(diff).items()
+            if path in existing and self.suite.is_test_path(path)
+        }
+        return rewritten({*before.collected, *after.collected}, texts)
 
     def contents(self, diff: Diff) -> dict[str, tuple[str | None, str | None]]:
         """Text of each changed file before and after; None where it is not there or not text."""

@@ -293,11 +293,33 @@ def in_words(tried: MutantsTried) -> str:
         )
     if tried.untried:
         said.append(f"{tried.untried} not tried")
-    left = [f"{m.file}:{m.line} {m.ended}" for m in unnoticed(tried)]
-    said += [", ".join(left)] if left else []
+    left = Counter(f"{m.file}:{m.line} {m.ended}" for m in unnoticed(tried))
+    places = [f"{place} ({n} mutants)" if n > 1 else place for place, n in left.items()]
+    said += [", ".join(places)] if places else []
     if tried.unread and tried.mutants:
         said.append(f"not measured: {', '.join(tried.unread[:3])}")
     return "; ".join(said)
+
+
+def by_form(mutants: Iterable[Mutant]) -> tuple[tuple[Mutant, ...], ...]:
+    """Mutants whose diffs differ only in the lines that come in, and that ended alike, together."""
+    found: dict[tuple[str, ...], list[Mutant]] = {}
+    for mutant in mutants:
+        rest = (row for row in mutant.patch.splitlines() if not _comes_in(row))
+        found.setdefault((mutant.ended, *rest), []).append(mutant)
+    return tuple(map(tuple, found.values()))
+
+
+def shown_together(alike: Sequence[Mutant]) -> str:
+    """One diff of mutants of one form: where a diff has the line that comes in, that of each."""
+    rows = alike[0].patch.splitlines()
+    end = max((n for n, row in enumerate(rows, 1) if _comes_in(row)), default=len(rows))
+    others = [row for m in alike[1:] for row in m.patch.splitlines() if _comes_in(row)]
+    return "\n".join([*rows[:end], *others, *rows[end:]])
+
+
+def _comes_in(row: str) -> bool:
+    return row.startswith("+") and not row.startswith("+++ ")
 
 
 def of_new(tests: Collection[str], tried: MutantsTried) -> frozenset[str]:

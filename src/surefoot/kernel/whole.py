@@ -4,6 +4,7 @@ from surefoot.kernel.audit_round import mended
 from surefoot.kernel.ports import ReviewInput
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.state import RunState, units_done
+from surefoot.kernel.strength import of_new
 from surefoot.values import Evidence, Resolution, TreeId
 
 
@@ -23,6 +24,12 @@ def whole_proofs(state: RunState, prover: Prover) -> tuple[Evidence, ...]:
     if targets:
         proofs = (*proofs, prover.findings_gone(tree, base, targets))
     return prover.with_strength(proofs, tree, base)
+
+
+def noticing(state: RunState) -> tuple[str, ...]:
+    """New tests that pass on the base, too, and by the run's own measurement each notice what no other test does."""
+    tried = state.mutants.get(state.head_tree) if state.head_tree else None
+    return () if tried is None else tuple(sorted(of_new(tried.apart, tried)))
 
 
 def review_input(

@@ -13,6 +13,7 @@ from surefoot.events.classes import ChildKind
 from surefoot.events.plans import ChildEnded, ChildStarted
 from surefoot.kernel.plan_state import ChildState
 from surefoot.kernel.state import RunState
+from surefoot.kernel.whole import noticing
 from surefoot.ledger import read_events
 from surefoot.nodes import Cost
 from surefoot.planrun.brief import issue_for
@@ -189,6 +190,7 @@ class Children:
             usage=_less(state.spend.usage, settled) if state else Usage(),
             model_calls=state.spend.model_calls - calls if state else 0,
             facts=_facts(order, state) if state else (),
+            noticing=noticing(state) if state else (),
         )
         self._session.journal.record_all([ended], aside=True)
         return ended

@@ -44,7 +44,8 @@ class Parts:
         flaky |= self._prover.flaky(tree, report, surprising)
         against = [*_missing(wanted, report, flaky)]
         if whole:
-            proof = evidence.base_tests(before, report, flaky, (event,))
+            changed = self._prover.rewritten(self._workspace.diff(base, tree), before, report)
+            proof = evidence.base_tests(before, report, flaky, (event,), rewritten=changed)
             against += [] if proof.passed else [proof.after]
             self._prover.check_guess(level, base, tree, report)
         against += self._findings(asked.audit, base, tree)

@@ -16,7 +16,8 @@ from surefoot.events.work import FactLearned, GitStage, TestsRan
 from surefoot.execute.mutants import PythonMutator
 from surefoot.gitops.history import RecordedTrees
 from surefoot.gitops.reading import ledger_head, tree_exists
-from surefoot.kernel.state import RunState, apply
+from surefoot.kernel.state import RunState, apply, fold
+from surefoot.kernel.whole import noticing
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.preflight import SyntaxCritic
@@ -109,6 +110,8 @@ def _with_child(
         fault = f"its ledger has no line {child.ledger_head[:12]}, which its plan's run knows"
     if fault is None and (opened is None or opened.parent != run_id):
         fault = "it does not say that it belongs to this plan's run"
+    if fault is None:
+        fault = _noticing_fault(child, events)
     who = f"unit {child.unit_id}, run {child.run}"
     return Verdict(
         fault=None if fault is None else f"{who}: {fault}",
@@ -119,6 +122,15 @@ def _with_child(
         reran=so_far.reran + own.reran,
         notes=(*so_far.notes, *(f"{who}: {note}" for note in own.notes)),
     )
+
+
+def _noticing_fault(child: ChildEnded, events: Sequence[Recorded]) -> str | None:
+    """What a plan's run says of a unit's tests, held against that unit's ledger as it was then."""
+    ends = next(n for n, recorded in enumerate(events, 1) if recorded.hash == child.ledger_head)
+    shown = noticing(fold(events[:ends]))
+    if shown == child.noticing:
+        return None
+    return f"child.ended.noticing was {child.noticing!r}, is {shown!r}"
 
 
 class _Verifier:
@@ -244,7 +256,7 @@ class _Verifier:
         strength = StrengthCheck(
             proofs=proofs,
             mutator=PythonMutator(),
-            most=frozen.settings.test.mutants or 0,
+            most=frozen.mutants or 0,
             is_there=present,
         )
         checks = [*self._plain_checks(), turns]

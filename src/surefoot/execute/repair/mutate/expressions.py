@@ -247,11 +247,12 @@ def _integer(site: Site, node: ast.Constant, value: int) -> Iterator[Mutation]:
     ranked.setdefault(value // 2, 0.1)
     if abs(value) < _INT_LIMIT:
         ranked.setdefault(value * 10, 0.08)
-    negative = isinstance(site.parent(node), ast.UnaryOp)
-    for other, weight in ranked.items():
-        if other != value and not (negative and other < 0):
-            yield site.replace(node, str(other), "constant", weight)
     parent = site.parent(node)
+    signed = parent if isinstance(parent, ast.UnaryOp) else None
+    for other, weight in ranked.items():
+        if other != value and not (signed and other < 0):
+            place = signed if signed and isinstance(signed.op, ast.USub) and other == 0 else node
+            yield site.replace(place, str(other), "constant", weight)
     if isinstance(parent, ast.Assign | ast.AnnAssign | ast.keyword | ast.arguments):
         for text in ("float('inf')", "float('-inf')", "None"):
             yield site.replace(node, text, "constant", 0.15)

@@ -1,0 +1,155 @@
+"""Which tests a change of test files rewrote, by id (SPEC B3).
+
+A person's yes to a changed test file is a yes to the tests that read otherwise afterwards, not to all that stand beside
+them. A test reads otherwise when its function does, its class outside of other tests, or whatever of the same file it
+names: constants, helpers, fixtures, imports, what they name in turn, and what pytest calls for every test unasked. Files
+that are not Python cannot be told apart in this way; there the whole file is what was looked at.
+"""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+Texts: TypeAlias = Mapping[str, tuple[str | None, str | None]]
+"""Changed test files before and after; None where one is not there or not text."""
+
+_UNASKED: Final = (
+    "*",
+    "pytestmark",
+    "pytest_",
+    "setup",
+    "teardown",
+    "setUp",
+    "tearDown",
+    "__test__",
+)
+"""How names begin that matter to every test of a module without being named; a star stands for names that nobody lists."""
+
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def rewritten(collected: Collection[str], texts: Texts) -> frozenset[str]:
+    """Those of `collected` that the change took away or made read otherwise."""
+    found: set[str] = set()
+    for path, (before, after) in texts.items():
+        mine = [t for t in collected if t.partition("::")[0] == path]
+        was, now = (_read(path, text) for text in (before, after))
+        if was is None or now is None:
+            found.update(mine)
+        else:
+            found.update(t for t in mine if was.sense(_names(t)) != now.sense(_names(t)))
+    return frozenset(found)
+
+
+def _names(test_id: str) -> tuple[str, ...]:
+    """Classes and function of a test, without its parameters."""
+    return tuple(test_id.partition("[")[0].split("::")[1:])
+
+
+def _read(path: str, text: str | None) -> "_File | None":
+    if text is None or not path.endswith(".py"):
+        return None
+    try:
+        return _File.of(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A test file by the names that its statements bind."""
+
+    bound: Mapping[str, tuple[ast.stmt, ...]]
+    unasked: tuple[ast.stmt, ...]
+
+    @classmethod
+    def of(cls, tree: ast.Module) -> "_File":
+        bound: dict[str, tuple[ast.stmt, ...]] = {}
+        unasked: list[ast.stmt] = []
+        for statement in tree.body:
+            names = set(_bound(statement))
+            for name in names:
+                bound[name] = (*bound.get(name, ()), statement)
+            unnamed = not names and not _says_nothing(statement)
+            if unnamed or any(n.startswith(_UNASKED) for n in names) or _is_autouse(statement):
+                unasked.append(statement)
+        return cls(bound=bound, unasked=tuple(unasked))
+
+    def sense(self, names: tuple[str, ...]) -> frozenset[str]:
+        """All code that says what a test does; empty when it is not there."""
+        own = self._own(names)
+        if not own:
+            return frozenset()
+        left: list[ast.AST] = [*own, *self.unasked]
+        seen: set[str] = set()
+        known: set[str] = {names[0]}
+        while left:
+            node = left.pop()
+            seen.add(ast.dump(node))
+            for name in set(_used(node)) - known:
+                known.add(name)
+                left += self.bound.get(name, ())
+        return frozenset(seen)
+
+    def _own(self, names: tuple[str, ...]) -> list[ast.AST]:
+        """The test's function and the rest of its classes; of what is not written out here, what stands for it."""
+        if not names:
+            return []
+        places: list[ast.stmt] = list(self.bound.get(names[0], ()))
+        own: list[ast.AST] = []
+        for name in names[1:]:
+            inner = [s for c in places if isinstance(c, ast.ClassDef) for s in c.body]
+            own += [_head(c) if isinstance(c, ast.ClassDef) else c for c in places]
+            places = [s for s in inner if name in _bound(s)]
+        return own + list(places)
+
+
+def _head(node: ast.ClassDef) -> ast.ClassDef:
+    """A class without its tests and the classes inside it."""
+    head = copy(node)
+    head.body = [s for s in node.body if not isinstance(s, ast.ClassDef) and not _is_test(s)]
+    return head
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Pass)
+
+
+def _is_test(statement: ast.stmt) -> bool:
+    return isinstance(statement, _Function) and statement.name.startswith("test")
+
+
+def _is_autouse(statement: ast.stmt) -> bool:
+    return isinstance(statement, _Function) and any(
+        isinstance(node, ast.keyword) and node.arg == "autouse"
+        for decorator in statement.decorator_list
+        for node in ast.walk(decorator)
+    )
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """Names that a statement binds where it stands."""
+    if isinstance(statement, _Function | ast.ClassDef):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield node.id
+        elif isinstance(node, _Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+
+
+def _used(node: ast.AST) -> Iterator[str]:
+    """Names that code uses; fixtures are parameters, or strings."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id
+        elif isinstance(inner, ast.arg):
+            yield inner.arg
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value

@@ -1,0 +1,127 @@
+"""Which tests of a changed file read otherwise afterwards: those, and no other of the file."""
+
+import pytest
+
+from surefoot.kernel.rewritten import rewritten
+
+PATH = "tests/test_calc.py"
+BASE = '''"""Tests."""
+
+import pytest
+
+import calc
+from calc import half
+
+CASES = [1, 2]
+LIMIT = 3
+
+
+def doubled(x):
+    return calc.double(x) + LIMIT
+
+
+@pytest.fixture
+def ready():
+    return half(4)
+
+
+def test_plain():
+    assert calc.triple(1) == 3
+
+
+def test_helped():
+    assert doubled(2) == 7
+
+
+@pytest.mark.parametrize("n", CASES)
+def test_cases(n):
+    assert n
+
+
+def test_fixture(ready):
+    assert ready == 2
+
+
+class TestBox:
+    size = 2
+
+    def setup_method(self):
+        self.box = []
+
+    def test_one(self):
+        assert self.box == []
+
+    def test_two(self):
+        assert self.size == 2
+
+
+class TestMore(TestBox):
+    def test_three(self):
+        assert self.size
+'''
+ALL = (
+    "test_plain",
+    "test_helped",
+    "test_cases[1]",
+    "test_cases[2]",
+    "test_fixture",
+    "TestBox::test_one",
+    "TestBox::test_two",
+    "TestMore::test_one",
+    "TestMore::test_three",
+)
+IDS = tuple(f"{PATH}::{name}" for name in ALL)
+BOX = {"TestBox::test_one", "TestBox::test_two"}
+MORE = {"TestMore::test_one", "TestMore::test_three"}
+
+
+def names(after: str | None, before: str | None = BASE) -> set[str]:
+    """What reads otherwise, by the names in the file."""
+    found = rewritten((*IDS, "tests/test_other.py::test_plain"), {PATH: (before, after)})
+    return {test.removeprefix(f"{PATH}::") for test in found}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("== 3", "== 4", {"test_plain"}),
+        ("def test_plain", "def test_other", {"test_plain"}),
+        ("LIMIT = 3", "LIMIT = 4", {"test_helped"}),
+        ("CASES = [1, 2]", "CASES = [1]", {"test_cases[1]", "test_cases[2]"}),
+        ("half(4)", "half(5)", {"test_fixture"}),
+        ("from calc import half", "from calc import double as half", {"test_fixture"}),
+        ("self.box == []", "self.box is not None", {"TestBox::test_one", *MORE}),
+        ("self.box = []", "self.box = [1]", BOX | MORE),
+        ("size = 2", "size = 5", BOX | MORE),
+        ("TestMore(TestBox)", "TestMore", MORE),
+        ("import pytest\n", "import pytest\npytestmark = pytest.mark.slow\n", set(ALL)),
+        ("import pytest\n", "import pytest\npytest.skip()\n", set(ALL)),
+        ("import pytest\n", "import pytest\nfrom calc import *\n", set(ALL)),
+        ("@pytest.fixture\n", "@pytest.fixture(autouse=True)\n", set(ALL)),
+        ('"""Tests."""', '"""Tests of calc."""', set()),
+        ("def test_plain():\n", "# a comment\ndef test_plain():  # another\n", set()),
+        ("def test_plain", "def test_new():\n    assert 1\n\n\ndef test_plain", set()),
+    ],
+)
+def test_what_reads_otherwise(old: str, new: str, told: set[str]) -> None:
+    """The test, and those that name what changed; comments and new tests beside it are nothing of theirs."""
+    assert BASE.count(old) >= 1
+    assert names(BASE.replace(old, new, 1)) == told
+
+
+@pytest.mark.parametrize("after", [None, "def ("])
+def test_a_file_that_is_gone_or_cannot_be_read_is_all_of_its_tests(after: str | None) -> None:
+    """Nothing of it can be told apart, and nothing of another file is meant."""
+    assert names(after) == set(ALL)
+
+
+def test_other_languages_go_by_the_file() -> None:
+    """There is no syntax tree of theirs here."""
+    tests = ("a.test.js::one", "a.test.js::two", "b.test.js::one")
+    assert rewritten(tests, {"a.test.js": ("1", "2")}) == set(tests[:2])
+
+
+def test_names_that_nothing_in_the_file_binds_are_not_meant() -> None:
+    """A test that is made when the file runs is held to what it was."""
+    made = f"{PATH}::TestMade::runTest"
+    assert rewritten([made], {PATH: (BASE, BASE.replace("== 3", "== 4"))}) == set()
