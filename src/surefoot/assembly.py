@@ -94,6 +94,7 @@ from surefoot.suite import (
     CommandSuite,
     PytestSuite,
     SuitePlan,
+    ToldSuite,
     detect,
     suspicious_source,
 )
@@ -430,9 +431,10 @@ def suite_of(
     )
     limits = Limits(wall_s=test.timeout_s, memory_bytes=test.memory_mb * 1024**2)
     given = {"original": project.root, "scratch": scratch}
+    redact = redactor_of(project, around)
     if isinstance(plan, CommandPlan):
-        return plan, CommandSuite(plan, processes, **given, limits=limits)
-    return plan, PytestSuite(plan, processes, **given, limits=limits)
+        return plan, ToldSuite(CommandSuite(plan, processes, **given, limits=limits), redact)
+    return plan, ToldSuite(PytestSuite(plan, processes, **given, limits=limits), redact)
 
 
 def auditors_of(

@@ -10,6 +10,7 @@ from surefoot.suite.layout import carried, languages
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import CommandPlan, SuitePlan
 from surefoot.suite.pytest_suite import PytestSuite
+from surefoot.suite.told import ToldSuite
 
 __all__ = [
     "CommandPlan",
@@ -17,6 +18,7 @@ __all__ = [
     "PytestSuite",
     "Settled",
     "SuitePlan",
+    "ToldSuite",
     "carried",
     "detect",
     "is_control_path",

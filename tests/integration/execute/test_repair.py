@@ -49,3 +49,43 @@ def test_an_issue_without_a_failing_test_gets_one(tmp_path: Path) -> None:
     proofs = run["evidence"]
     assert isinstance(proofs, list)
     assert "new-tests" in {proof["kind"] for proof in proofs}
+
+
+ALONE = """import os
+
+COLLECTED_IN = os.getpid()
+
+
+def test_alone():
+    assert os.getpid() == COLLECTED_IN
+"""
+
+
+def test_a_test_that_cannot_pass_in_the_worker_holds_nothing_up(tmp_path: Path) -> None:
+    """It passes where tests are run one process after another, and the worker forks: only the fresh run can ask it."""
+    shop = Shop(tmp_path, ALONE + TESTS + DISCOUNT)
+    run = shop.solve([{"pattern": "Function `total`", "reply": RIGHT}])
+    assert run["status"] == "complete"
+
+
+SECRETIVE = """import pytest
+
+
+@pytest.mark.parametrize("url", ["http://ann:hunter2secret@host/", "http://ann:other4secret@host/"])
+def test_urls(url):
+    assert url.endswith("/")
+
+
+"""
+
+
+def test_an_id_with_a_secret_is_one_test_throughout(tmp_path: Path) -> None:
+    """Hidden wherever it is told, it still passes before and after, and is run again alone, also by another process."""
+    shop = Shop(tmp_path, SECRETIVE + TESTS + DISCOUNT)
+    run = shop.solve([{"pattern": "Function `total`", "reply": RIGHT}])
+    assert run["status"] == "complete"
+    told = next(e for e in run["evidence"] if e["kind"] == "base-tests")
+    assert told["after"].startswith("6 passed, 0 failed of 6")
+    ledger = shop.root / ".surefoot" / "runs" / str(run["run_id"]) / "events.jsonl"
+    assert "secret@host" not in ledger.read_text()
+    assert shop.surefoot("verify", str(run["run_id"])).returncode == 0

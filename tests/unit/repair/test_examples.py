@@ -93,3 +93,41 @@ def test_an_issue_may_call_with_keywords() -> None:
     assert example.call == "total([10, 20], discount=10)"
     assert example.expected == "27.0"
     assert arguments_of(example.call) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("def test_a():\n    assert f(1) is False\n", [("f(1)", "False")]),
+        ("def test_a():\n    assert None is f(1)\n", [("f(1)", "None")]),
+        ("class T:\n    def test_a(self):\n        self.assertEqual(m.f(1), 2)\n", [("f(1)", "2")]),
+        ("class T:\n    def test_a(self):\n        self.assertTrue(m.f(1))\n", [("f(1)", None)]),
+    ],
+)
+def test_spellings_of_checks(text: str, known: list[tuple[str, str | None]]) -> None:
+    """Identity with a constant and unittest's assertions say what a call gives; truth says only that it is made."""
+    assert told_in(text) == known
+
+
+def told_in(text: str) -> list[tuple[str, str | None]]:
+    source = parse("tests/test_a.py", text)
+    assert source is not None
+    return pairs(from_tests([source], "f"))
+
+
+def test_rows_of_a_table() -> None:
+    """Each row of `parametrize` is a call; tables on top of each other are all their pairs."""
+    one = '@pytest.mark.parametrize("value", [1, "a"])\ndef test_a(value):\n    assert f(value)\n'
+    assert told_in(one) == [("f(1)", None), ("f('a')", None)]
+    named = (
+        '@pytest.mark.parametrize(("value", "wanted"), [(1, 2), pytest.param(3, 4, id="x")])\n'
+        "def test_a(value, wanted):\n    assert f(value) == wanted\n"
+    )
+    assert told_in(named) == [("f(1)", "2"), ("f(3)", "4")]
+    pair = (
+        '@pytest.mark.parametrize("a", [1, 2])\n@pytest.mark.parametrize("b,c", [(3, 4)])\n'
+        "def test_a(a, b, c):\n    assert f(a, b) == c\n"
+    )
+    assert told_in(pair) == [("f(1, 3)", "4"), ("f(2, 3)", "4")]
+    computed = '@pytest.mark.parametrize("a", ROWS)\ndef test_a(a):\n    assert f(a)\n'
+    assert told_in(computed) == []

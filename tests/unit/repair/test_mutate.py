@@ -166,3 +166,31 @@ def test_one_line_functions_and_tabs() -> None:
     assert "def f(a):\n\tif not a:\n\t\treturn []\n\treturn a\n" in mutants(
         "def f(a):\n\treturn a\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("if not a:", "if a is None:"),
+        ("if b > 1 and not self.a:", "if b > 1 and self.a is None:"),
+        ("while a or b:", "while a is not None or b:"),
+        ("if not a or a <= 0:", "if a is not None and (not a or a <= 0):"),
+        ("if a < 1:", "if a is None or a < 1:"),
+        ("if c < 1:", "if c is not None and c < 1:"),
+    ],
+)
+def test_none_is_told_from_empty(before: str, after: str) -> None:
+    """A parameter that may be left out, and one that is empty, are two things."""
+    head = "def f(self, b, a=None, *, c=None):"
+    wanted = body(after, "    return 1", head=head)
+    assert wanted in mutants(body(before, "    return 1", head=head))
+
+
+def test_a_fallback_is_for_what_is_missing() -> None:
+    assert body("return b if a is None else a") in mutants(body("return a or b"))
+
+
+def test_only_parameters_that_may_be_left_out_are_excepted() -> None:
+    """Elsewhere a look for `None` is noise."""
+    told = mutants(body("if a < 1:", "    return 1", head="def f(a, b=None):"))
+    assert not any("a is None or" in text for text in told)

@@ -111,3 +111,15 @@ def test_what_cannot_be_told_apart_is_one_behaviour() -> None:
     assert choice.taken is small
     assert len(choice.clusters) == 1
     assert choose([nobody], WEIGHTS).taken is None
+
+
+def test_what_leaves_passing_tests_stories_alone_comes_first() -> None:
+    """An edit alone is taken when it changes nothing else and the others do; where all change much it says nothing."""
+    right = passing("right", "a b", edited=True, prior=0.4, kept=1.0)
+    wider = passing("wider", "a c", edited=True, prior=0.7, kept=0.8)
+    assert choose([wider, right], WEIGHTS).taken is right
+    low = passing("low", "a b", samples=1, kept=0.3)
+    more = passing("more", "a c", samples=3, kept=0.2)
+    assert choose([low, more], WEIGHTS).taken is more
+    unknown = passing("unknown", "a c", samples=5)
+    assert choose([right, unknown], WEIGHTS).taken is unknown

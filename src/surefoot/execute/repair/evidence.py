@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from surefoot.execute.repair.candidates import (
+    UNCHANGED,
     changed_lines,
     mark,
     special_cases,
@@ -20,10 +21,20 @@ from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
 from surefoot.execute.repair.inputs import like
 from surefoot.execute.repair.localise import Suspect
-from surefoot.execute.repair.probe import Checked, Probe, Words, held, module_of, probe_of, words_of
+from surefoot.execute.repair.probe import (
+    Checked,
+    Probe,
+    Words,
+    held,
+    module_of,
+    probe_of,
+    probe_of_stories,
+    words_of,
+)
 from surefoot.execute.repair.select import Passing
+from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
-from surefoot.execute.source import Source, docstring_node, parse, unit_nodes
+from surefoot.execute.source import CodeUnit, Source, docstring_node, parse, unit_nodes
 from surefoot.kernel.ports import TrialWorker
 from surefoot.values import Candidate, TestOutcome
 
@@ -32,20 +43,22 @@ OpenWorker = Callable[[Probe], TrialWorker]
 
 
 def probe_for(
-    suspect: Suspect, files: Files, issue: str, *, beside: str, seed: int, count: int
+    suspect: Suspect, files: Files, issue: str, *, failing: Sequence[str], seed: int, count: int
 ) -> Probe | None:
     """A probe of a suspect on inputs like those in tests, docstring and issue; None when none are known.
 
-    Methods have none: their first argument is an object that no literal writes down.
+    A method's first argument is an object that no literal writes down: its probe tells the stories of its tests, and so
+    does that of a function that no text calls with literals.
     """
-    unit = suspect.unit
-    if unit is None or unit.class_name is not None:
+    unit, beside = suspect.unit, failing[0].partition("::")[0]
+    if unit is None:
         return None
     known = examples_of(suspect, files, issue)
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
-    inputs = (*seen, *like(seen, seed=seed, count=count))
-    if not inputs:
-        return None
+    inputs = (*seen[: 4 * count], *like(seen, seed=seed, count=count))
+    if unit.class_name is not None or not inputs:
+        stories = _stories(unit, files, failing, seed=seed, count=count)
+        return probe_of_stories(beside, stories) if stories else None
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
     return probe_of(
         module_of(suspect.path, list(files.tests.values()), files.paths),
@@ -55,6 +68,19 @@ def probe_for(
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
     )
+
+
+def _stories(
+    unit: CodeUnit, files: Files, failing: Sequence[str], *, seed: int, count: int
+) -> tuple[Story, ...]:
+    """Stories of tests that name a unit, else of those that name what the failing tests call."""
+    sources = (*files.tests.values(), *files.beside.values())
+    name = (unit.class_name or unit.name) if unit.name.startswith("__") else unit.name
+    for names in ({name.rpartition(".")[2]}, files.subjects):
+        stories = stories_of(sources, names, failing=failing, seed=seed, count=count)
+        if stories:
+            return stories
+    return ()
 
 
 def _apart(told: Sequence[Checked], known: Sequence[Checked]) -> list[Checked]:
@@ -76,6 +102,8 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
             doc = str(found.value)
     return (
         *from_tests(files.tests.values(), unit.name),
+        # Beside the failing tests a function of the same name may be another one, so that only its inputs are of use.
+        *(replace(e, expected=None) for e in from_tests(files.beside.values(), unit.name)),
         *from_docstring(doc, unit.name),
         *from_issue(issue, unit.name),
     )
@@ -89,6 +117,7 @@ class Probing:
         self._open = open_worker
         self._workers: dict[str, TrialWorker] = {}
         self._gauges: dict[str, Gauge] = {}
+        self._unchanged: dict[str, Words | None] = {}
 
     def gauge(self, suspect: Suspect) -> Gauge | None:
         """Measures candidates of a suspect, where the tests check it with literals and it gives wrong ones."""
@@ -108,6 +137,19 @@ class Probing:
         test = probe.test(name)
         report = self._worker(suspect.key, probe).attempt(candidate, (test,)).report
         return words_of(report.result(test))
+
+    def kept(self, words: Words | None, suspect: Suspect) -> float | None:
+        """Share of the stories of passing tests in which a candidate does what the unchanged code does; None without any."""
+        probe = self._probes.get(suspect.key)
+        if words is None or probe is None or not probe.steady:
+            return None
+        if suspect.key not in self._unchanged:
+            self._unchanged[suspect.key] = self.ask(UNCHANGED, suspect, "behaviour")
+        before = self._unchanged[suspect.key]
+        if before is None:
+            return None
+        same = sum(words[place] == before[place] for place in probe.steady)
+        return same / len(probe.steady)
 
     def examples(self, suspect: Suspect) -> int:
         """How many examples of docstring and issue are known."""
@@ -166,6 +208,8 @@ class Evidence:
     def _new(self, candidate: Candidate, suspect: Suspect) -> Passing:
         before = self._files.product[suspect.path]
         after = _after(candidate, before)
+        probing = self._witnesses.probing
+        words = probing.ask(candidate, suspect, "behaviour")
         return Passing(
             candidate=candidate,
             samples=0,
@@ -173,7 +217,8 @@ class Evidence:
             prior=0.0,
             changed_lines=changed_lines(before.text, after.text if after else ""),
             changed_files=len(candidate.edits),
-            words=self._witnesses.probing.ask(candidate, suspect, "behaviour"),
+            words=words,
+            kept=probing.kept(words, suspect),
             examples=(*self._examples(candidate, suspect), *self._neighbours(candidate)),
             special=special_cases(before, after, self._literals) if after else None,
         )

@@ -3,7 +3,7 @@
 import ast
 import doctest
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ _GOT: Final = re.compile(
     re.IGNORECASE,
 )
 _LITERAL_START: Final = re.compile(r"[\[({'\"\d\-+.]|True\b|False\b|None\b|set\(|[rbu]['\"]")
+_MOST_ROWS: Final = 100
 _REACH: Final = 400
 """Characters after a call within which an issue names the expected value."""
 
@@ -57,20 +58,79 @@ def from_issue(text: str, name: str) -> tuple[Example, ...]:
 
 
 def from_tests(sources: Iterable[Source], name: str) -> tuple[Example, ...]:
-    """Calls with literal arguments in tests, with the value that they are compared with where it is a literal."""
+    """Calls with literal arguments in tests, with the value that they are compared with where it is a literal.
+
+    The rows of `pytest.mark.parametrize` stand for the names that a test gives them.
+    """
     found: list[Example] = []
     for source in sources:
         for node in ast.walk(source.tree):
-            match node:
-                case ast.Compare(left=ast.Call() as call, ops=[ast.Eq()], comparators=[right]):
-                    found.extend(_of_call(call, name, right))
-                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Call() as call]):
-                    found.extend(_of_call(call, name, left))
-                case ast.Call():
-                    found.extend(_of_call(node, name, None))
-                case _:
-                    pass
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for row in rows_of(node):
+                    found.extend(_in_test(node, name, row))
+            elif isinstance(node, ast.Module):
+                found.extend(_in_test(node, name, {}))
     return _unique(found)
+
+
+def _in_test(body: ast.AST, name: str, row: Mapping[str, ast.expr]) -> Iterator[Example]:
+    """The calls of a test, in one row of its table."""
+    for node in ast.walk(body):
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
+                yield from _compared(left, right, name, row)
+            case ast.Call(func=ast.Attribute(attr="assertEqual" | "assertIs"), args=[left, right]):
+                yield from _compared(left, right, name, row)
+            case ast.Call():
+                yield from _of_call(node, name, None, row)
+            case _:
+                pass
+
+
+def _compared(
+    left: ast.expr, right: ast.expr, name: str, row: Mapping[str, ast.expr]
+) -> Iterator[Example]:
+    for call, value in ((left, right), (right, left)):
+        if isinstance(call, ast.Call):
+            yield from _of_call(call, name, value, row)
+
+
+def rows_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[dict[str, ast.expr]]:
+    """What `parametrize` gives a test function's arguments, a row each; one empty row where it gives nothing."""
+    rows: list[dict[str, ast.expr]] = [{}]
+    for decorator in function.decorator_list:
+        match decorator:
+            case ast.Call(
+                func=ast.Attribute(attr="parametrize"),
+                args=[names, ast.List(elts=values) | ast.Tuple(elts=values), *_],
+            ):
+                table = [_row(_names(names), value) for value in values]
+                rows = [{**row, **more} for row in rows for more in table][:_MOST_ROWS]
+            case _:
+                pass
+    return rows
+
+
+def _names(node: ast.expr) -> list[str]:
+    """The names of a table's columns: one text, or a list of them."""
+    try:
+        told = literal(node)
+    except ValueError:
+        return []
+    if isinstance(told, str):
+        return [n.strip() for n in told.split(",") if n.strip()]
+    return [str(n) for n in told] if isinstance(told, list | tuple) else []
+
+
+def _row(names: Sequence[str], value: ast.expr) -> dict[str, ast.expr]:
+    match value:
+        case ast.Call(func=ast.Attribute(attr="param"), args=cells):
+            pass
+        case ast.Tuple(elts=cells) | ast.List(elts=cells) if len(names) > 1:
+            pass
+        case _:
+            cells = [value]
+    return dict(zip(names, cells, strict=False))
 
 
 def arguments_of(call: str) -> tuple[object, ...] | None:
@@ -122,7 +182,9 @@ def _unique(found: Iterable[Example]) -> tuple[Example, ...]:
     return tuple(best.values())
 
 
-def _of_call(call: ast.Call, name: str, expected: ast.expr | None) -> Iterator[Example]:
+def _of_call(
+    call: ast.Call, name: str, expected: ast.expr | None, row: Mapping[str, ast.expr]
+) -> Iterator[Example]:
     func = call.func
     last = (
         func.id
@@ -133,16 +195,22 @@ def _of_call(call: ast.Call, name: str, expected: ast.expr | None) -> Iterator[E
     )
     if last != name or call.keywords:
         return
+    arguments = [_cell(a, row) for a in call.args]
     try:
-        for arg in call.args:
-            literal(arg)
+        for argument in arguments:
+            literal(argument)
     except ValueError:
         return
     value = None
-    if expected is not None and is_literal(ast.unparse(expected)):
-        value = ast.unparse(expected)
-    text = f"{name}({', '.join(ast.unparse(a) for a in call.args)})"
+    if expected is not None and is_literal(ast.unparse(_cell(expected, row))):
+        value = ast.unparse(_cell(expected, row))
+    text = f"{name}({', '.join(ast.unparse(a) for a in arguments)})"
     yield Example(call=text, expected=value, origin="test")
+
+
+def _cell(node: ast.expr, row: Mapping[str, ast.expr]) -> ast.expr:
+    """What a table's row gives a name; another expression as it is."""
+    return row.get(node.id, node) if isinstance(node, ast.Name) else node
 
 
 def _doctests(text: str, name: str, origin: str) -> Iterator[Example]:

@@ -12,6 +12,7 @@ from surefoot.execute.repair.ground import (
     Ports,
     neighbour_tests,
     read_files,
+    subjects_of,
     suspects_of,
     trace,
     wider_tests,
@@ -105,7 +106,14 @@ class _Round:
     def _read_added(self, files: Files, goal: _Goal) -> Files:
         """The files with the new test among the tests."""
         tests = {e.path: s for e in goal.added if (s := parse(e.path, e.text or "")) is not None}
-        return Files(product=files.product, tests=tests, paths=files.paths)
+        subjects = subjects_of(tests, goal.failing, files.product.values())
+        return Files(
+            product=files.product,
+            tests=tests,
+            paths=files.paths,
+            beside=files.tests,
+            subjects=subjects,
+        )
 
     def _goal(self, files: Files) -> _Goal | ModelFailure | None:
         """The unit's failing tests, or a new one for its issue."""
@@ -131,7 +139,7 @@ class _Round:
     # --- the search ------------------------------------------------------------------------------
 
     def _search(self, goal: _Goal, files: Files, stack: ExitStack) -> TurnOutput:
-        wider = wider_tests(self._task.baseline, goal.failing, self._limits.wider_s)
+        wider = wider_tests(self._task.baseline, goal.failing, files, self._limits.wider_s)
         neighbours = neighbour_tests(self._task.baseline, goal.failing)
         worker = self._worker(stack, goal.added, (*goal.failing, *wider, *neighbours))
         trials = Trials(
@@ -207,14 +215,13 @@ class _Round:
         return first_time or PASSED in self._task.tried.values()
 
     def _probing(self, case: Case, goal: _Goal, stack: ExitStack) -> Probing:
-        beside = goal.failing[0].partition("::")[0]
         probes = {}
         for suspect in case.suspects:
             probe = probe_for(
                 suspect,
                 case.files,
                 case.issue,
-                beside=beside,
+                failing=goal.failing,
                 seed=self._task.seed,
                 count=self._limits.inputs,
             )

@@ -1,10 +1,20 @@
 """What a turn knows before it searches: files, tests, what they ran, and the suspects."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from surefoot.execute.repair.localise import BugFacts, Suspect, imported_paths, localise
-from surefoot.execute.source import Source, parse
+from surefoot.execute.repair.localise import (
+    BugFacts,
+    Suspect,
+    called_by,
+    called_in,
+    function_of,
+    imported_paths,
+    localise,
+)
+from surefoot.execute.source import Source, parse, unit_nodes
 from surefoot.kernel.ports import (
     Asker,
     Coverage,
@@ -23,6 +33,8 @@ _TRACED_FAILING = 3
 _TRACED_PASSING = 6
 _WIDER_TESTS = 400
 _NEIGHBOURS = 8
+_BESIDE = 8
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +54,13 @@ class Files:
 
     product: Mapping[str, Source]
     tests: Mapping[str, Source]
-    """Files of the failing tests and of those beside them."""
+    """Files of the failing tests."""
     paths: tuple[str, ...]
     """All paths of the tree."""
+    beside: Mapping[str, Source] = field(default_factory=dict)
+    """Files of other tests of what the failing tests call, those that name most of it first."""
+    subjects: frozenset[str] = frozenset()
+    """Names of the project's functions and classes that the failing tests call."""
 
 
 def read_files(
@@ -63,7 +79,34 @@ def read_files(
     reached = _reached(workspace, tree, list(tests.values()), product)
     if not reached:
         reached = _parsed(workspace, tree, product[:_MAX_FILES])
-    return Files(product=reached, tests=tests, paths=paths)
+    subjects = subjects_of(tests, failing, reached.values())
+    others = [p for p in python if suite.is_test_path(p) and p not in tests][:_MAX_FILES]
+    naming = _naming({p: workspace.read(tree, p) for p in others} if subjects else {}, subjects)
+    beside = _parsed(workspace, tree, naming)
+    return Files(product=reached, tests=tests, paths=paths, beside=beside, subjects=subjects)
+
+
+def subjects_of(
+    tests: Mapping[str, Source], failing: Iterable[str], product: Iterable[Source]
+) -> frozenset[str]:
+    """Names of the project's functions and classes that failing tests call."""
+    defined = {
+        n.name
+        for s in product
+        for n in ast.walk(s.tree)
+        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    return called_by(tests.values(), failing) & defined
+
+
+def _naming(files: Mapping[str, bytes | None], names: frozenset[str]) -> list[str]:
+    """Paths of the files that name most of `names`, and those most often."""
+    found: list[tuple[int, int, str]] = []
+    for path, data in files.items():
+        words = [w for w in _WORD.findall(data or b"") if w.decode() in names]
+        if words:
+            found.append((-len(set(words)), -len(words), path))
+    return [path for _, _, path in sorted(found)][:_BESIDE]
 
 
 def _parsed(workspace: Workspace, tree: TreeId, paths: Sequence[str]) -> dict[str, Source]:
@@ -104,12 +147,28 @@ def _reached(
     return found
 
 
-def wider_tests(baseline: TestReport, failing: Sequence[str], most_s: float) -> tuple[str, ...]:
-    """Tests that pass on the base and that a candidate must not break, nearest to the failing ones first."""
-    files = {t.partition("::")[0] for t in failing}
+def wider_tests(
+    baseline: TestReport, failing: Sequence[str], files: Files, most_s: float
+) -> tuple[str, ...]:
+    """Tests that pass on the base and that a candidate must not break, nearest to the failing ones first.
+
+    Near are those that call what the failing ones call, then those of the same files.
+    """
+    near = {t.partition("::")[0] for t in failing}
+    calls = {
+        (source.path, unit.name): len(files.subjects.intersection(called_in(node)))
+        for source in (*files.tests.values(), *files.beside.values())
+        for unit, node in unit_nodes(source)
+    }
     usual = {r.test_id: r.wall_s for r in baseline.results}
     passing = sorted(
-        baseline.passing, key=lambda t: (t.partition("::")[0] not in files, usual.get(t, 0.0), t)
+        baseline.passing,
+        key=lambda t: (
+            -calls.get(function_of(t), 0),
+            t.partition("::")[0] not in near,
+            usual.get(t, 0.0),
+            t,
+        ),
     )
     chosen: list[str] = []
     spent = 0.0

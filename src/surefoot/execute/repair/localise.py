@@ -59,7 +59,7 @@ class Suspect:
 def localise(facts: BugFacts) -> tuple[Suspect, ...]:
     """Suspects, most suspicious first; order is total, so that the same facts give the same list."""
     spectrum = ochiai(facts.coverage)
-    called = _called_names(facts.tests.values(), facts.failing)
+    called = called_by(facts.tests.values(), [r.test_id for r in facts.failing])
     words = frozenset(_WORD.findall(facts.issue))
     framed = _framed(facts.failing)
     found = []
@@ -153,15 +153,20 @@ def _framed(failing: Sequence[TestResult]) -> Mapping[tuple[str, int], float]:
     return found
 
 
-def _called_names(tests: Iterable[Source], failing: Sequence[TestResult]) -> frozenset[str]:
-    """Functions that the failing tests themselves call by name."""
-    wanted = {r.test_id.rpartition("::")[2].partition("[")[0] for r in failing}
+def called_by(tests: Iterable[Source], ids: Iterable[str]) -> frozenset[str]:
+    """Functions and classes that tests call by name themselves."""
+    wanted = {function_of(i) for i in ids}
     found: set[str] = set()
     for source in tests:
         for unit, node in unit_nodes(source):
-            if unit.name in wanted:
+            if (source.path, unit.name) in wanted:
                 found.update(called_in(node))
     return frozenset(found)
+
+
+def function_of(test_id: str) -> tuple[str, str]:
+    """Path and function of a test; those of one name in two classes, and all rows of a table, are one."""
+    return test_id.partition("::")[0], test_id.rpartition("::")[2].partition("[")[0]
 
 
 def called_in(node: ast.AST) -> Iterator[str]:

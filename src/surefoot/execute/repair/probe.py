@@ -18,6 +18,7 @@ from surefoot.execute.repair import plain as plain_source
 from surefoot.execute.repair.examples import Example, literal
 from surefoot.execute.repair.inputs import Arguments
 from surefoot.execute.repair.plain import plain
+from surefoot.execute.repair.stories import LOOK, Story
 from surefoot.execute.source import Source, expression_of
 from surefoot.values import TestResult
 
@@ -42,27 +43,13 @@ import importlib
 import signal
 
 '''
-_RUN: Final = '''\
-try:
-    # At collection, so that the trial worker finds the function ready and need not start afresh for each candidate.
-    importlib.import_module(MODULE)
-except Exception:
-    pass  # each test says it again
-
-
+_GIVE: Final = '''\
 class _Stuck(BaseException):
     pass
 
 
 def _stop(signum, frame):
     raise _Stuck()
-
-
-def _target():
-    found = importlib.import_module(MODULE)
-    for part in NAME.split("."):
-        found = getattr(found, part)
-    return found
 
 
 def _give(function, arguments, stuck):
@@ -90,6 +77,24 @@ def _tell(words):
     raise AssertionError(MARK + " " + "".join(word + " " for word in words) + "END")
 
 
+def _short(given):
+    return [kind or hashlib.sha256(text.encode()).hexdigest()[:8] for kind, text in given]
+'''
+_CALLS: Final = """\
+try:
+    # At collection, so that the trial worker finds the function ready and need not start afresh for each candidate.
+    importlib.import_module(MODULE)
+except Exception:
+    pass  # each test says it again
+
+
+def _target():
+    found = importlib.import_module(MODULE)
+    for part in NAME.split("."):
+        found = getattr(found, part)
+    return found
+
+
 def _values(rows):
     function, stuck = _target(), []
     given = [_give(function, arguments, stuck) for arguments in rows]
@@ -98,8 +103,7 @@ def _values(rows):
 
 def test_behaviour():
     function, stuck = _target(), []
-    given = [_give(function, arguments, stuck) for arguments in INPUTS]
-    _tell([kind or hashlib.sha256(text.encode()).hexdigest()[:8] for kind, text in given])
+    _tell(_short([_give(function, arguments, stuck) for arguments in INPUTS]))
 
 
 def test_checked():
@@ -111,12 +115,81 @@ def test_examples():
     given = [_give(function, arguments, stuck) for arguments, _ in EXAMPLES]
     wanted = [("", plain(expected)) for _, expected in EXAMPLES]
     _tell(["+" if got == right else "-" for got, right in zip(given, wanted)])
+"""
+_STORIES: Final = '''\
+import functools
+import importlib.util
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[DEPTH]
+
+
+def _namespace(number, path):
+    spec = importlib.util.spec_from_file_location("surefoot_story_%d" % number, ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        return {"__builtins__": {}, "broken": error}  # its stories end at their first word
+    return vars(module)
+
+
+# At collection, so that the trial worker finds all of it ready and need not start afresh for each candidate.
+SPACES = {path: _namespace(n, path) for n, path in enumerate(sorted({path for path, _ in STORIES}))}
+
+
+class _Self:
+    """Stands in for the object that a test's method belongs to."""
+
+    def __getattr__(self, name):
+        return self
+
+    def __call__(self, *args, **kwargs):
+        return self
+
+
+class _Broken(Exception):
+    pass
+
+
+def _told(text, space):
+    seen = []
+
+    def look(thing):
+        try:
+            value = thing()
+            if hasattr(value, "__next__"):
+                taken = list(islice(value, MOST_ITEMS))
+                seen.append("iter" + plain(taken))
+                return iter(taken)
+            seen.append(re.sub(" at 0x[0-9a-f]+", "", plain(value)))
+            return value
+        except Exception as error:
+            seen.append("!" + type(error).__name__)
+
+    own = dict(space, **{LOOK: look})
+    exec(text, own)
+    try:
+        own["story"](_Self())
+    except (_Stuck, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        seen.append("!" + type(error).__name__)
+    if all(word.startswith("!") for word in seen):
+        raise _Broken()
+    return seen
+
+
+def test_behaviour():
+    stuck = []
+    _tell(_short([_give(functools.partial(_told, text, SPACES[path]), (), stuck) for path, text in STORIES]))
 '''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A probe of one function."""
+    """A probe of one function; one that tells stories has only `behaviour`."""
 
     path: str
     """Where the file stands in the tree."""
@@ -126,6 +199,8 @@ class Probe:
     """Calls of the known tests with the values that they ask for."""
     examples: tuple[Checked, ...]
     """The same of docstring and issue."""
+    steady: tuple[int, ...] = ()
+    """Which words of `behaviour` tell a story of a test that passes on the unchanged code."""
 
     def test(self, name: str) -> str:
         """Id of one of its tests: `behaviour`, `checked`, `examples`."""
@@ -134,7 +209,8 @@ class Probe:
     @property
     def tests(self) -> tuple[str, ...]:
         """All ids."""
-        return tuple(self.test(n) for n in ("behaviour", "checked", "examples"))
+        names = ("behaviour", "checked", "examples") if self.inputs else ("behaviour",)
+        return tuple(self.test(n) for n in names)
 
 
 def probe_of(  # each is a list of its own
@@ -160,14 +236,34 @@ def probe_of(  # each is a list of its own
             f"EXAMPLES = [{_pairs(examples)}]",
         )
     )
-    text = f"{_HEAD}{settings}\n\n\n{inspect.getsource(plain_source)}\n\n{_RUN}"
     return Probe(
         path=str(PurePosixPath(beside).with_name(_FILE)),
-        text=text,
+        text=_program(settings, _CALLS),
         inputs=tuple(inputs),
         checked=tuple(checked),
         examples=tuple(examples),
     )
+
+
+def probe_of_stories(beside: str, stories: Sequence[Story], *, limit_s: float = 0.5) -> Probe:
+    """A probe that tells `stories`, in the folder of the test file `beside`; `limit_s` bounds each, in seconds of the processor."""
+    path = PurePosixPath(beside).with_name(_FILE)
+    settings = "\n".join(
+        (
+            f"MARK = {_MARK!r}",
+            f"LOOK = {LOOK!r}",
+            f"DEPTH = {len(path.parts) - 1}",
+            f"LIMIT = {limit_s}",
+            f"STORIES = {[(s.path, s.text) for s in stories]!r}",
+        )
+    )
+    text = _program(settings, _STORIES)
+    steady = tuple(place for place, story in enumerate(stories) if story.steady)
+    return Probe(path=str(path), text=text, inputs=(), checked=(), examples=(), steady=steady)
+
+
+def _program(settings: str, tests: str) -> str:
+    return f"{_HEAD}{settings}\n\n\n{inspect.getsource(plain_source)}\n\n{_GIVE}\n\n{tests}"
 
 
 def _pairs(checked: Sequence[Checked]) -> str:

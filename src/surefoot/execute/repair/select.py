@@ -15,6 +15,9 @@ from surefoot.values import Candidate
 _UNTOLD: Final[Words] = ("unknown",)
 """The behaviour of all candidates that could not be run on inputs of our own: nothing tells them apart."""
 
+_STEADY: Final = 0.9
+"""Share of unchanged stories from which on a change counts as one that changes next to nothing else."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
@@ -29,6 +32,8 @@ class Weights:
     """What the likeliest syntax-tree edit of a behaviour speaks for it, times its prior's root."""
     examples: float = 1.0
     """What holding all examples of docstring and issue adds."""
+    kept: float = 0.8
+    """What doing as before in nearly all stories of passing tests adds."""
     doubt: float = 0.6
     """What speaks against every behaviour: the right one may not be among the candidates."""
     need: float = 0.6
@@ -54,6 +59,8 @@ class Passing:
     """Which examples of docstring and issue hold."""
     special: str | None
     """How it answers single test inputs by name, when it does."""
+    kept: float | None = None
+    """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +93,7 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         reason = passing[0].special if passing else None
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
-    kept = _best_examples(honest)
-    clusters = cluster(kept, weights)
+    clusters = cluster(_steadiest(_best_examples(honest)), weights)
     total = sum(c.weight for c in clusters) + weights.doubt
     best = clusters[0]
     confidence = best.weight / total
@@ -135,6 +141,8 @@ def _cluster(members: Sequence[Passing], weights: Weights) -> Cluster:
     weight = weights.sample * samples + weights.edit * edit**0.5
     if members[0].examples and all(all(p.examples) for p in members):
         weight += weights.examples
+    if all(p.kept is not None and p.kept >= _STEADY for p in members):
+        weight += weights.kept
     ordered = sorted(members, key=_rank)
     return Cluster(members=tuple(ordered), weight=weight)
 
@@ -159,6 +167,18 @@ def _best_examples(passing: Sequence[Passing]) -> list[Passing]:
     """Those that hold most examples; a docstring's example that nobody holds is taken for a mistake of its own."""
     most = max(sum(p.examples) for p in passing)
     return [p for p in passing if sum(p.examples) == most]
+
+
+def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
+    """Those that change least of what passing tests tell, where some change next to nothing of it.
+
+    A right change leaves alone what was right: Xiong et al., "Identifying patch correctness in test-based program repair"
+    (2018). Where all of them change much the fault is a wide one, and this says nothing.
+    """
+    most = max((p.kept for p in passing if p.kept is not None), default=0.0)
+    if most < _STEADY:
+        return list(passing)
+    return [p for p in passing if p.kept is None or p.kept >= most]
 
 
 def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:

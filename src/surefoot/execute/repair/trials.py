@@ -70,6 +70,7 @@ class Trials:
         self._known = known
         self._seen: dict[str, Tried] = {}
         self._rejected: list[tuple[str, str]] = []
+        self._unsettled = bool(wider)
         self.count = 0
         """Candidates run so far."""
         self.base = self._run(UNCHANGED)
@@ -188,6 +189,8 @@ class Trials:
         if self.wider:
             report = self._worker.attempt(candidate, self.wider).report
             passed = passed_all(report, self.wider)
+            if not passed and self._settle():
+                return self._wider(candidate)
             failure = first_failure(report)
             message = PASSED if passed else f"breaks {_said(report, failure)}"
         return Tried(
@@ -198,6 +201,19 @@ class Trials:
             message=message,
             failure=failure,
         )
+
+    def _settle(self) -> bool:
+        """Leave out wider tests that the unchanged code does not pass in the worker either; whether there are any.
+
+        All tests are run in a fresh process before anything is taken.
+        """
+        if not self._unsettled:
+            return False
+        self._unsettled = False
+        good = set(self._worker.attempt(UNCHANGED, self.wider).report.passing)
+        kept = tuple(t for t in self.wider if t in good)
+        left_out, self.wider = len(self.wider) - len(kept), kept
+        return left_out > 0
 
     def _record(self, tried: Tried, blob: bytes, score: float | None = None) -> None:
         self._notebook.record(

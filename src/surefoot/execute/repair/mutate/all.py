@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator
 
+from surefoot.execute.repair.mutate.absence import absence_mutations
 from surefoot.execute.repair.mutate.calls import call_mutations
 from surefoot.execute.repair.mutate.expressions import expression_mutations
 from surefoot.execute.repair.mutate.site import Mutation, Site, site_of
@@ -35,6 +36,7 @@ def _all(site: Site) -> Iterator[Mutation]:
     yield from expression_mutations(site)
     yield from call_mutations(site)
     yield from statement_mutations(site)
+    yield from absence_mutations(site)
 
 
 def unit_text(source: Source, unit: CodeUnit | None, text: str) -> str:
