@@ -4,8 +4,9 @@ Hashes are those of the ledger's blobs, so of the whole value and never of a cut
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from surefoot import codec
@@ -75,6 +76,37 @@ def decisions_of(events: Sequence[Recorded], get: Reader) -> Iterator[DecisionLi
                 output=get(event.output).decode(),
                 by_rule=None if event.by_rule is None else get(event.by_rule).decode(),
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """Where two runs of one issue parted."""
+
+    number: int
+    """Of the tool call, from 1."""
+    before: DecisionLine | None
+    """What the one decided; None: it was over."""
+    after: DecisionLine | None
+    """What the other decided instead."""
+
+
+def parting(before: Iterable[DecisionLine], after: Iterable[DecisionLine]) -> Apart | None:
+    """The first tool call that two runs decided otherwise; None where they made the same calls, in whatever words."""
+    pairs = zip_longest(_calls(before), _calls(after))
+    for number, (one, other) in enumerate(pairs, 1):
+        if one is None or other is None or call_of(one) != call_of(other):
+            return Apart(number=number, before=one, after=other)
+    return None
+
+
+def call_of(line: DecisionLine) -> tuple[str, str]:
+    """Tool and parameters of a decided tool call, the latter as canonical JSON."""
+    answer = codec.decode(dict[str, object], line.output.encode())
+    return str(answer["tool"]), codec.canonical(answer["params"]).decode()
+
+
+def _calls(lines: Iterable[DecisionLine]) -> Iterator[DecisionLine]:
+    return (line for line in lines if line.decision == "tool_call")
 
 
 def utilities(events: Sequence[Recorded]) -> dict[str, int]:

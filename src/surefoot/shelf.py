@@ -106,7 +106,10 @@ class RepositoryShelf:
         standing = self._registry.standing(version)
         policy = standing.policy or SOLVER_PROMOTION_V1.version
         seen = tally(self._registry.card(version).window(SOLVER_PROMOTION_V1.medium_window))
-        told = [standing.state.value, policy, f"{seen.successes} of {seen.calls} calls worked"]
+        worked = (
+            f"{seen.successes} of {seen.calls} calls worked" if seen.calls else "not called yet"
+        )
+        told = [standing.state.value, policy, worked]
         faults = sum(seen.faults.values())
         if faults:
             told.append(f"{faults} faults")

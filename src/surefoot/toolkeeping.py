@@ -201,7 +201,7 @@ def approve_enforcement(project: Project, how: Act) -> Readiness:
     with _acting(project, how) as acting:
         found = readiness(acting.registry, TOOL, limits_of(project.settings.tools))
         if found.refused:
-            names = tuple(r.name for r in found.refused)
+            names = tuple(r.gap for r in found.refused)
             acting.record((EnforcementApproved(missing=names, reason=how.reason, who=how.who),))
     return found
 

@@ -16,6 +16,7 @@ from surefoot.assembly import Request, Session, Surroundings
 from surefoot.cli.common import surroundings
 from surefoot.events.envelope import Event
 from surefoot.events.plans import ChildEnded, ChildStarted
+from surefoot.kernel.ports import Progress
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.planrun.children import Order
@@ -122,9 +123,15 @@ class Played:
     """How a plan run went."""
 
     outcome: Outcome
-    hands: Hands
+    hired: list[Hands]
+    """Empty when the run had ended before."""
     events: tuple[Event, ...]
     project: Project
+
+    @property
+    def hands(self) -> Hands:
+        """Who did the units."""
+        return self.hired[0]
 
     def seen(self, kind: type[E]) -> list[E]:
         """The events of one type."""
@@ -149,10 +156,11 @@ def play(
     meet: int = 0,
     usage: Usage = Usage(),
     looks: Callable[[Order], None] = lambda _: None,
+    progress: Progress | None = None,
     **limits: object,
 ) -> Played:
     """Run a plan with hands, or take one up again."""
-    around: Surroundings = surroundings(Nobody(), Quiet())
+    around: Surroundings = surroundings(Nobody(), progress or Quiet())
     hired: list[Hands] = []
 
     def hire(session: Session, *_: object) -> Hands:
@@ -169,7 +177,7 @@ def play(
         outcome = resume(project, again, around, driver=driver)
     ledger = project.ledger_file(RunId(outcome.summary["run_id"]))
     events = tuple(r.event for r in read_events(ledger))
-    return Played(outcome=outcome, hands=hired[0], events=events, project=project)
+    return Played(outcome=outcome, hired=hired, events=events, project=project)
 
 
 def good(*names: str) -> dict[tuple[str, int], Edits | RunStatus]:

@@ -1,5 +1,6 @@
 """What became of decisions: rates by class of work, the ten metrics, and the release gate that reads them."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.selection import Rollout
 from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.registry import Follower, Registry, calibration, metrics, readiness
+from surefoot.registry.queries import MOST_CALLS
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import Classification, TreeId, TurnId, UnitId
@@ -133,3 +135,22 @@ def test_the_ten_metrics_of_a_small_history(shop: Shop) -> None:
     assert told.class_misfit is None
     nothing = metrics(shop.registry, "tool", "another")
     assert (nothing.promotion_attempts, nothing.promotion_success_rate) == (0, None)
+
+
+def test_a_scorecard_is_read_on_from_where_it_was_read(shop: Shop, tmp_path: Path) -> None:
+    """What another process added counts, what was rolled back does not, and no more is held than is kept."""
+    version = shop.use("logs.errors", "..x")
+    with contextlib.closing(Registry(tmp_path / "lifecycle.db", lambda _: b"")) as other:
+        assert [call.ok for call in other.card(version).recent] == [True, True, False]
+        shop.use("logs.errors", "x.")
+        assert [call.ok for call in other.card(version).recent] == [True, True, False, False, True]
+        before = shop.registry.card(version)
+        with contextlib.suppress(KeyboardInterrupt), shop.registry.transaction():
+            shop.use("logs.errors", "xxx")
+            assert shop.registry.card(version).calls == 8
+            raise KeyboardInterrupt
+        assert shop.registry.card(version) == other.card(version) == before
+        shop.use("logs.errors", "." * MOST_CALLS)
+        assert other.card(version) == shop.registry.card(version)
+        assert {call.ok for call in other.card(version).recent} == {True}
+        assert len(other.card(version).recent) == MOST_CALLS

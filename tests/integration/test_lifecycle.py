@@ -301,6 +301,19 @@ def test_enforcement_waits_and_says_for_what(here: Repository) -> None:
     assert "domains: let pass" in here.cli("policy", "show")
 
 
+def test_who_lets_pass_that_nothing_is_known_lets_nothing_bad_pass(here: Repository) -> None:
+    """Approved before any decision was judged, enforcement stops when a promotion turns out false; a second word lets it go on."""
+    durable(here)
+    here.run("third task", "xxx")
+    assert here.states() == {OLD.artifact: "degraded"}
+    told = here.cli("policy", "show", code=10)
+    assert "domains: let pass" in told
+    assert "false-promotions: MISSING: 1 of 1 (at most 10%)" in told
+    assert "enforcement off" in told
+    here.cli("policy", "approve", "--reason", "the input was broken", "--apply")
+    assert "false-promotions: let pass" in here.cli("policy", "show")
+
+
 def test_enforcement_begins_by_itself_when_shadow_has_shown_enough(here: Repository) -> None:
     """Three classes, promotions that held, a hold that was right: nothing is missing and nobody has to approve."""
     for number, capability in enumerate(("log_analysis", "code_search", "data_conversion")):

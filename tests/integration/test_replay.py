@@ -189,21 +189,38 @@ def test_a_run_that_read_a_secret_is_replayed(surefoot: Surefoot, tmp_path: Path
     assert replayed(surefoot, root)["divergence"] is None
 
 
-def test_another_policy_gives_another_run(surefoot: Surefoot, tmp_path: Path) -> None:
-    """`--with policy=` asks the same model for tool calls by the other bundle; what has no other one is refused with the reason."""
+def test_another_policy_changes_a_decision_and_the_end(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A model that gives up when it is asked for the shape of its calls solves the issue by the bundle that does not ask.
+
+    Both runs stand side by side: the first call that differs, by which bundle, and what came of it. A decision without
+    another bundle is refused with the reason.
+    """
     root = repository(tmp_path, BUG)
-    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
-    ran = surefoot("replay", str(run["run_id"]), "--with", "policy=tool_call/1", "--json", cwd=root)
-    both = json.loads(ran.stdout.splitlines()[-1])
-    assert both["after"]["status"] == "complete"
-    listed = surefoot("decisions", both["after"]["run_id"], "--json", cwd=root)
-    decided = json.loads(listed.stdout.splitlines()[-1])["decisions"]
-    bundles = {d["policy_bundle"] for d in decided if d["decision"] == "tool_call"}
-    assert bundles == {"tool_call/1"}
+    model = tmp_path / "model.json"
+    overwhelmed = {"purpose": "tool_call", "pattern": "promotion_intent", "reply": done()}
+    model.write_text(json.dumps(script(BUG_EDITS, [overwhelmed])))
+    options = ("--strategy", "agent", "--model", f"scripted:{model}", "--json")
+    ran = surefoot("solve", "`receipt` shows 2.5 for 250", *options, cwd=root)
+    run = json.loads(ran.stdout.splitlines()[-1])
+    assert run["status"] == "blocked"
+    instead = ("replay", run["run_id"], "--with", "policy=tool_call/1")
+    both = json.loads(surefoot(*instead, "--json", cwd=root).stdout.splitlines()[-1])
+    assert [both[side]["status"] for side in ("before", "after")] == ["blocked", "complete"]
+    apart = both["parting"]
+    assert apart["number"] == 1
+    assert [apart[side]["policy_bundle"] for side in ("before", "after")] == [
+        "tool_call/2",
+        "tool_call/1",
+    ]
+    tools = [json.loads(apart[side]["output"])["tool"] for side in ("before", "after")]
+    assert tools == ["done", "file_read"]
+    shown = surefoot(*instead, cwd=root).stdout
+    assert "call 1 before       done {} (tool_call/2)" in shown
+    assert 'call 1 after        file_read {"path":"till/app.py"} (tool_call/1)' in shown
     for policy, told in (
         ("tool_call/2", "went by tool_call/2 already"),
         ("task_complexity/1", "only tool calls have two policy bundles"),
     ):
-        refused = surefoot("replay", str(run["run_id"]), "--with", f"policy={policy}", cwd=root)
+        refused = surefoot("replay", run["run_id"], "--with", f"policy={policy}", cwd=root)
         assert refused.returncode == 2
         assert told in refused.stderr

@@ -22,6 +22,17 @@ SOLVED = {
         "sqlparse/formatter.py",
         "tests/test_ensure_semicolon.py",
     ),
+    "isodate": (
+        "CHANGES.txt",
+        "README.rst",
+        "src/isodate/isodates.py",
+        "src/isodate/isodatetime.py",
+        "src/isodate/isoduration.py",
+        "src/isodate/isoerror.py",
+        "src/isodate/isotime.py",
+        "src/isodate/isotzinfo.py",
+        "tests/test_errors.py",
+    ),
 }
 
 

@@ -1,10 +1,12 @@
 """Ids that vary on one tree are compared by number; all others one by one."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.kernel import evidence
-from surefoot.kernel.steady import steadied, varying
+from surefoot.kernel.steady import alike, passing_s, steadied, varying
 from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
 P, F = TestOutcome.PASSED, TestOutcome.FAILED
@@ -45,6 +47,25 @@ def test_as_many_have_to_pass_as_before() -> None:
 def test_a_steady_function_is_still_held_id_by_id() -> None:
     """A renamed parameter of a test that does not vary is a lost test."""
     assert not holds(report(**{"t.py::a[x1]": P, "t.py::a[x2]": F, "t.py::b": P, "t.py::c[2]": P}))
+
+
+def test_a_varying_function_can_be_run_again_as_a_whole() -> None:
+    """Under its own name and with its whole time, as long as nothing of it is bad; all others keep their ids."""
+    ran = report(
+        **{"t.py::a[x1]": P, "t.py::a[x2]": P, "t.py::b[1]": P, "t.py::b[2]": F, "t.py::c": P}
+    )
+    slow = replace(ran, results=tuple(replace(r, wall_s=0.5) for r in ran.results))
+    assert passing_s(slow, {"t.py::a"}) == {"t.py::a": 1.0, "t.py::b[1]": 0.5, "t.py::c": 0.5}
+    assert passing_s(slow, {"t.py::a", "t.py::b"}) == {"t.py::a": 1.0, "t.py::c": 0.5}
+
+
+def test_runs_are_alike_in_whatever_order_and_words() -> None:
+    """Another outcome, another id or another end is another answer."""
+    turned = replace(BEFORE, results=BEFORE.results[::-1], wall_s=9.0, output="other words")
+    assert alike(BEFORE, turned)
+    assert not alike(BEFORE, AGAIN)
+    assert not alike(BEFORE, replace(BEFORE, state=ReportState.TIMEOUT))
+    assert not alike(BEFORE, report(**{r.test_id: P for r in BEFORE.results}))
 
 
 @given(

@@ -1,16 +1,21 @@
 """The tape's clock, and how it tells what differs."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from surefoot.codec import encode
 from surefoot.errors import DivergenceError
 from surefoot.events.orchestration import RunResumed
-from surefoot.events.work import FactLearned, TestsWatched
+from surefoot.events.work import FactLearned, TestsWatched, ran
+from surefoot.kernel.ports import Suite
 from surefoot.tape import Tape
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
-from surefoot.values import TreeId
+from surefoot.values import ReportState, TestOutcome, TestReport, TestResult, TreeId
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -47,6 +52,53 @@ def test_what_watched_tests_ran_is_taken_from_the_record() -> None:
     tape = Tape(tuple(ledger.events()), ledger.get)
     assert tape.reach() == {"t.py::test": frozenset({"a.py"})}
     assert Tape((), ledger.get).reach() is None
+
+
+def report(*ids: str, failing: Sequence[str] = ()) -> TestReport:
+    """A complete run of these tests."""
+    results = tuple(
+        TestResult(test_id=i, outcome=TestOutcome.FAILED if i in failing else TestOutcome.PASSED)
+        for i in ids
+    )
+    return TestReport(command=("pytest",), state=ReportState.COMPLETE, exit_code=0, results=results)
+
+
+class Dealing:
+    """A project's tests whose runs say one thing after the other, the last for ever."""
+
+    def __init__(self, *reports: TestReport) -> None:
+        self._reports = list(reports)
+
+    def run(self, _root: Path, _tests: object = None, *, room: int = 1) -> TestReport:
+        """The next."""
+        del room
+        return self._reports.pop(0) if len(self._reports) > 1 else self._reports[0]
+
+
+THEN = report("t.py::a[x1]", "t.py::b")
+
+
+@pytest.mark.parametrize(
+    ("runs", "as_recorded"),
+    [
+        ([report("t.py::b", "t.py::a[x1]")], True),
+        ([report("t.py::a[x2]", "t.py::b"), report("t.py::a[x3]", "t.py::b")], True),
+        ([report("t.py::a[x2]", "t.py::b")], False),
+        ([report("t.py::a[x2]", "t.py::b", failing=["t.py::a[x2]"]), report("t.py::a[x3]")], False),
+        ([report("t.py::a[x2]", "t.py::c"), report("t.py::a[x3]", "t.py::c")], False),
+    ],
+    ids=["same", "ids-vary-here-too", "other-id-that-stays", "other-outcome", "other-test"],
+)
+def test_a_test_run_is_quoted_where_only_ids_that_vary_differ(
+    runs: list[TestReport], *, as_recorded: bool
+) -> None:
+    """Whether they vary is seen by running the tests again; an id that merely differs is another test."""
+    ledger = MemoryLedger(clock=FakeClock(START))
+    ledger.append(ran(TreeId("7e" * 20), "turn", THEN, ledger.put(encode(THEN))))
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    first = runs[0]
+    told = tape.suite(cast("Suite", Dealing(*runs))).run(Path())
+    assert told == (THEN if as_recorded else first)
 
 
 def test_the_first_difference_is_named_by_its_place() -> None:

@@ -20,6 +20,7 @@ from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
     from surefoot.project import Project
+    from surefoot.records import DecisionLine
     from surefoot.replay import Replayed
     from surefoot.report import Summary
     from surefoot.values import RunId
@@ -143,7 +144,7 @@ def replay(
         result = another(
             project, run_id, around, model=model, base_url=base_url, policy=policy
         ).summary
-        _contrast(before, result, json=json)
+        _contrast(project, before, result, json=json)
         return
     _tell(run_id, play(project, run_id, around), json=json)
 
@@ -178,14 +179,34 @@ def _tell(run_id: "RunId", played: "Replayed", *, json: bool) -> None:
         raise typer.Exit(NO)
 
 
-def _contrast(before: "Summary", after: "Summary", *, json: bool) -> None:
-    """Two runs of one issue side by side."""
+def _contrast(project: "Project", before: "Summary", after: "Summary", *, json: bool) -> None:
+    """Two runs of one issue side by side, with the first tool call that they decided otherwise."""
+    from surefoot.codec import plain
+    from surefoot.records import call_of, parting
+
+    apart = parting(_decided(project, before["run_id"]), _decided(project, after["run_id"]))
     if json:
-        print_json({"before": before, "after": after})
+        print_json({"before": before, "after": after, "parting": plain(apart)})
         return
     for name, old in before.items():
         if name in _CONTRASTED:
             typer.echo(f"{name:<18} {old!s:<40} {dict(after)[name]}")
+    if apart is None:
+        typer.echo("tool calls         the same in both")
+        return
+    for run, line in (("before", apart.before), ("after", apart.after)):
+        told = "no call" if line is None else f"{' '.join(call_of(line))} ({line.policy_bundle})"
+        typer.echo(f"call {apart.number} {run:<12} {told[:_SHOWN]}")
+
+
+def _decided(project: "Project", run_id: str) -> "tuple[DecisionLine, ...]":
+    """A run's decisions."""
+    from surefoot.ledger import read_events
+    from surefoot.ledger.blobs import BlobStore
+    from surefoot.records import decisions_of, settled
+
+    events = settled(tuple(read_events(project.ledger_file(project.find_record(run_id)))))
+    return tuple(decisions_of(events, BlobStore(project.blobs).get))
 
 
 def summary_of(project: "Project", run_id: "RunId") -> "Summary":

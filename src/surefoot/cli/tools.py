@@ -203,7 +203,7 @@ def show_policy(repo: RepoOption = Path(), json: JsonOption = False) -> None:
             f"enforcement {_on(rollout.enforced)}, kill switch {rollout.kill_switch or 'open'}"
         )
         for one in found.readiness.requirements:
-            let = one.name in found.readiness.approved and not one.met
+            let = one.gap in found.readiness.approved and not one.met
             mark = "met" if one.met else "let pass" if let else "MISSING"
             typer.echo(f"  {one.name}: {mark}: {one.told}")
     if found.readiness.refused:

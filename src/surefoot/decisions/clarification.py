@@ -91,12 +91,13 @@ def open_points(
     """What the rule asks: whether other failing tests belong to it, and which of several definitions a name means."""
     found: list[Question] = []
     if others and issue.source != "test":
+        many = "1 test fails" if len(others) == 1 else f"{len(others)} tests fail"
         shown = ", ".join(others[:_SHOWN_TESTS])
         more = f" and {len(others) - _SHOWN_TESTS} more" if len(others) > _SHOWN_TESTS else ""
         found.append(
             Question(
                 question_id="",
-                text=f"{len(others)} tests fail that the issue does not speak of ({shown}{more}). What is planned?",
+                text=f"{many} that the issue does not speak of ({shown}{more}). What is planned?",
                 options=(ONLY_THE_ISSUE, THE_OTHERS_TOO),
                 recommended=0,
                 default=0,

@@ -200,6 +200,6 @@ class EnforcementApproved:
     event_class: ClassVar[EventClass] = "policy"
     kind: Literal["enforcement.approved"] = "enforcement.approved"
     missing: tuple[str, ...]
-    """What was not there, in words."""
+    """Names of what was not there; with `:exceeded` where it was measured and beyond its limit."""
     reason: str
     who: str

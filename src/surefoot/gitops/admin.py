@@ -34,6 +34,12 @@ def entries(common_dir: Path) -> dict[Path, Path]:
     return found
 
 
+def begun(common_dir: Path, name: str) -> Path | None:
+    """The entry of a worktree folder of that name, when git was ended before the entry said where the folder is."""
+    entry = common_dir / "worktrees" / name
+    return entry if entry.is_dir() and not (entry / "gitdir").exists() else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
     """A worktree with a branch checked out, the user's main one included."""
@@ -103,6 +109,14 @@ def drop(common_dir: Path, path: Path) -> bool:
             drop_entry(entry)
             existed = True
     return existed
+
+
+def drop_begun(common_dir: Path, name: str) -> bool:
+    """Remove what `begun` finds, which git itself never does; the caller holds the lease that git had, too."""
+    entry = begun(common_dir, name)
+    if entry is not None:
+        drop_entry(entry)
+    return entry is not None
 
 
 def drop_entry(entry: Path) -> None:

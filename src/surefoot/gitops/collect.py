@@ -130,7 +130,8 @@ def _tidy(repository: Repository, run_id: RunId, place: Home) -> None:
 
 def _drop_files(repository: Repository, run_id: RunId, place: Home) -> Path | None:
     path = place.worktree(run_id)
-    existed = admin.drop(repository.common_dir, path)
+    begun = admin.drop_begun(repository.common_dir, run_id)
+    existed = admin.drop(repository.common_dir, path) or begun
     clear_scratch(place, run_id)
     clear(repository, place.accept(run_id))
     return path if existed else None

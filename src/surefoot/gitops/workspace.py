@@ -421,6 +421,7 @@ def _left_out(path: str) -> tuple[str, str]:
 
 def _make(git: Git, repository: Repository, run_id: RunId, home: Home) -> admin.Worktree:
     branch = refs.branch_of(run_id).removeprefix("refs/heads/")
+    admin.drop_begun(repository.common_dir, run_id)
     return admin.make(git, repository.common_dir, home.worktree(run_id), branch)
 
 

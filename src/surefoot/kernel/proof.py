@@ -26,7 +26,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.ports import Suite, Trees
 from surefoot.kernel.rewritten import rewritten
-from surefoot.kernel.steady import steadied, unsteady
+from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
     Audit,
@@ -35,7 +35,6 @@ from surefoot.values import (
     Evidence,
     Finding,
     ReportState,
-    TestOutcome,
     TestReport,
     TreeId,
     Unit,
@@ -337,8 +336,7 @@ class Prover:
         """What such a measurement rests on: the change, and the passing tests of the run that decided on it."""
         diff, judged = self.workspace.diff(base, tree), self.judged(tree, base)
         ran = self.journal.tests(judged, "base-tests") or self.journal.tests(judged, "turn")
-        results = ran[0].results if ran else ()
-        usual_s = {r.test_id: r.wall_s for r in results if r.outcome is TestOutcome.PASSED}
+        usual_s = passing_s(ran[0], self.loose(base, self.baseline(base)[0], ran[0])) if ran else {}
         chancy = self.settled.get(judged, frozenset())
         impact = self.guesser.impact(base, judged, sorted(usual_s), {})
         targets = {t for u in self.journal.state.units.values() for t in u.unit.failing}

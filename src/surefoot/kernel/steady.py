@@ -41,6 +41,34 @@ def steadied(report: TestReport, functions: Collection[str]) -> TestReport:
     return replace(report, results=(*kept, *_numbered(loose)))
 
 
+def passing_s(report: TestReport, functions: Collection[str]) -> dict[str, float]:
+    """Seconds of the passing tests by the name under which they can be run again: these functions as a whole.
+
+    Such a function is left out when a result of it is bad.
+    """
+    seconds: dict[str, float] = {}
+    bad: set[str] = set()
+    for result in report.results:
+        function = function_of(result.test_id)
+        name = function if function in functions else result.test_id
+        if result.outcome is TestOutcome.PASSED:
+            seconds[name] = seconds.get(name, 0.0) + result.wall_s
+        elif result.outcome not in _GOOD:
+            bad.add(name)
+    return {name: wall_s for name, wall_s in seconds.items() if name not in bad}
+
+
+def alike(one: TestReport, other: TestReport) -> bool:
+    """Whether two runs of the same command say the same of the same tests, in whatever words and order."""
+    if (one.state, one.command) != (other.state, other.command):
+        return False
+    return _outcomes(one) == _outcomes(other)
+
+
+def _outcomes(report: TestReport) -> dict[str, TestOutcome]:
+    return {r.test_id: r.outcome for r in report.results}
+
+
 def _numbered(results: list[TestResult]) -> Iterator[TestResult]:
     ranked = sorted(results, key=lambda r: (function_of(r.test_id), _rank(r.outcome), r.test_id))
     for function, group in groupby(ranked, key=lambda r: function_of(r.test_id)):

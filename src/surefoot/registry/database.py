@@ -4,14 +4,23 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from surefoot.artifacts import Interface, VersionId
+from surefoot.artifacts import CallFacts, Interface, VersionId
 from surefoot.errors import LedgerError
 from surefoot.registry import schema
 
 _NOT_OURS: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The last calls of a version, oldest first, up to the row `last`."""
+
+    last: int = 0
+    calls: tuple[CallFacts, ...] = ()
 
 
 class Database:
@@ -26,13 +35,15 @@ class Database:
         self._db: sqlite3.Connection | None = None
         self._rows: dict[Interface | VersionId, int] = {}
         """Row ids; a row keeps its id as long as it is there."""
+        self._windows: dict[int, Window] = {}
+        """The last calls of versions, by row id, as far as they were read."""
         self._in_memory = False
         self._founded = False
 
     @property
     def is_there(self) -> bool:
         """The file exists."""
-        return self._path.exists()
+        return (self._db is not None and not self._in_memory) or self._path.exists()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -40,7 +51,7 @@ class Database:
             if self._db is not None:
                 self._db.close()
             self._db = None
-            self._rows.clear()
+            self._forget()
 
     def found(self) -> None:
         """From now on there is something to keep."""
@@ -69,12 +80,17 @@ class Database:
                     whole = True
                 finally:
                     if not whole:
-                        self._rows.clear()
+                        self._forget()
             except sqlite3.Error as error:
                 raise LedgerError(
                     f"cannot use {self._path}: {error}; free some space, make it writable, or delete it: "
                     "it is made again from the ledgers"
                 ) from error
+
+    def _forget(self) -> None:
+        """What was read may not be there any more."""
+        self._rows.clear()
+        self._windows.clear()
 
     def _open(self) -> sqlite3.Connection:
         try:

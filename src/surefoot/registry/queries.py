@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from surefoot.artifacts import Interface, LifecycleState, Line, Standing, VersionId
+from surefoot.artifacts import CallFacts, Interface, LifecycleState, Line, Standing, VersionId
 from surefoot.codec import decode
 from surefoot.errors import LedgerError
 from surefoot.kernel.promotion import Scorecard
 from surefoot.kernel.selection import Choice, Contender, Rollout, choose
 from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, PromotionPolicy
 from surefoot.registry import schema
-from surefoot.registry.database import Database
+from surefoot.registry.database import Database, Window
 from surefoot.registry.schema import call_of, standing_of
 from surefoot.values import Digest, RunId, TurnId
 
@@ -128,19 +128,28 @@ class Queries(Database):
         with self.transaction() as db:
             found = self.version_id(version)
             (calls,) = db.execute("SELECT calls FROM versions WHERE id = ?", (found,)).fetchone()
+            return Scorecard(
+                version=version,
+                calls=calls,
+                recent=self._window(found)[-most:],
+                sibling_keys=self._sibling_keys(version.interface),
+            )
+
+    def _window(self, version: int) -> tuple[CallFacts, ...]:
+        """The last calls of a version, oldest first. Calls are only ever added, so what was read once is not read again."""
+        known = self._windows.get(version, Window())
+        with self.transaction() as db:
             cursor = db.cursor()
             cursor.row_factory = None  # plain tuples: there are many
             cursor.execute(
-                f"SELECT {schema.CALL} FROM calls WHERE version = ? ORDER BY id DESC LIMIT ?",  # noqa: S608
-                (found, most),
+                f"SELECT id, {schema.CALL} FROM calls WHERE version = ? AND id > ? ORDER BY id",  # noqa: S608
+                (version, known.last),
             )
             rows = cursor.fetchall()
-        return Scorecard(
-            version=version,
-            calls=calls,
-            recent=tuple(call_of(*row) for row in reversed(rows)),
-            sibling_keys=self._sibling_keys(version.interface),
-        )
+        if rows:
+            calls = (*known.calls, *(call_of(*facts) for _, *facts in rows))
+            known = self._windows[version] = Window(rows[-1][0], calls[-MOST_CALLS:])
+        return known.calls
 
     def told(self, version: VersionId) -> tuple[str, int]:
         """What was last decided of a version, as `told_key`, and after how many of its calls."""

@@ -25,6 +25,13 @@ class Requirement:
     met: bool
     told: str
     """The value and what is needed, in words."""
+    exceeded: bool = False
+    """Something was measured and is beyond its limit; otherwise what is not met has nothing to show yet."""
+
+    @property
+    def gap(self) -> str:
+        """What a person lets pass: who lets pass that nothing is known yet does not let pass what turns out bad."""
+        return f"{self.name}:exceeded" if self.exceeded else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +40,7 @@ class Readiness:
 
     requirements: tuple[Requirement, ...]
     approved: frozenset[str]
-    """Names that a person let pass."""
+    """Gaps that a person let pass."""
 
     @property
     def missing(self) -> tuple[Requirement, ...]:
@@ -43,7 +50,7 @@ class Readiness:
     @property
     def refused(self) -> tuple[Requirement, ...]:
         """What is not there and was not let pass; empty: enforcement may begin."""
-        return tuple(r for r in self.missing if r.name not in self.approved)
+        return tuple(r for r in self.missing if r.gap not in self.approved)
 
 
 def readiness(registry: Registry, kind: str, limits: ReleaseLimits) -> Readiness:
@@ -136,10 +143,12 @@ def _increase(
 ) -> Requirement:
     if after is None:
         return Requirement(name=name, met=True, told=f"{nothing} yet")
+    met = after - before <= limit
     return Requirement(
         name=name,
-        met=after - before <= limit,
+        met=met,
         told=f"{after:.3f} after {before:.3f} (an increase of at most {limit:g})",
+        exceeded=not met,
     )
 
 
@@ -163,7 +172,10 @@ def _fallback(registry: Registry, kind: str, limits: ReleaseLimits) -> Requireme
     met = drilled >= limits.min_fallback_drills and not astray
     told = f"{drilled} incumbents lost on paper, of {limits.min_fallback_drills}"
     return Requirement(
-        name="fallback", met=met, told=told + (f"; astray: {', '.join(astray)}" if astray else "")
+        name="fallback",
+        met=met,
+        told=told + (f"; astray: {', '.join(astray)}" if astray else ""),
+        exceeded=bool(astray),
     )
 
 
@@ -207,6 +219,7 @@ def _calibrated(registry: Registry, kind: str, limits: ReleaseLimits) -> Iterato
             name=name,
             met=value is not None and value <= limit,
             told=f"{told} (at most {limit:.0%})",
+            exceeded=value is not None and value > limit,
         )
     own = {capability for _, capability, _ in registry.policies()}
     wide = [
@@ -218,4 +231,6 @@ def _calibrated(registry: Registry, kind: str, limits: ReleaseLimits) -> Iterato
         and m.capability not in own
     ]
     told = f"{', '.join(wide) or 'none'} above {limits.max_class_misfit:g} times the rate of all"
-    yield Requirement(name="class-misfit", met=not wide, told=f"classes: {told}")
+    yield Requirement(
+        name="class-misfit", met=not wide, told=f"classes: {told}", exceeded=bool(wide)
+    )

@@ -17,7 +17,7 @@ from surefoot.artifacts import (
 )
 from surefoot.values import Digest
 
-VERSION: Final = 1
+VERSION: Final = 2
 SCHEMA: Final = """
 CREATE TABLE sources (trace TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE interfaces (
@@ -38,6 +38,7 @@ CREATE TABLE versions (
     UNIQUE (interface, artifact)
 );
 CREATE INDEX by_rank ON versions (interface, state, score, id);
+CREATE INDEX by_age ON versions (interface, id);
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY, version INTEGER NOT NULL, session TEXT NOT NULL, ok INTEGER NOT NULL,
     contract INTEGER, faults TEXT NOT NULL, reads TEXT NOT NULL, writes TEXT NOT NULL,

@@ -17,9 +17,9 @@ from surefoot.sandbox.processes import FencedProcesses
 from surefoot.values import Command, Limits, SandboxLevel
 
 _PLACES: Final = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
+"""Where the system's own programs are. PATH is not asked: whoever sets it could choose the fence."""
 _TRIAL_S: Final = 60.0
 """For a command that does nothing; a machine with thirty other things to do has taken more than ten seconds for it."""
-"""Where the system's own programs are. PATH is not asked: whoever sets it could choose the fence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

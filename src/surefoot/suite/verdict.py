@@ -220,14 +220,14 @@ def _wrong_ids(
         return f"collected but not reported: {_some(unfinished)}"
     if expected is None:
         return None
-    if missing := tuple(i for i in expected if not any(_is_of(r, i) for r in counts)):
+    if missing := tuple(i for i in expected if not any(is_of(r, i) for r in counts)):
         return f"asked for but not reported: {_some(missing)}"
-    if extra := tuple(r for r in counts if not any(_is_of(r, i) for i in expected)):
+    if extra := tuple(r for r in counts if not any(is_of(r, i) for i in expected)):
         return f"reported but not asked for: {_some(extra)}"
     return None
 
 
-def _is_of(test_id: str, asked: str) -> bool:
+def is_of(test_id: str, asked: str) -> bool:
     """Whether a test is the one asked for, or inside the file, class or parametrised function asked for."""
     return test_id == asked or test_id.startswith((f"{asked}::", f"{asked}["))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from surefoot.gitops import admin
+from surefoot.gitops.lease import Home
 from surefoot.gitops.refs import BRANCHES, KEPT, all_refs, is_ours
 from surefoot.gitops.repository import Repository
 
@@ -24,20 +25,29 @@ def manifest(repository: Repository, *, home: Path) -> Mapping[str, str]:
 
     `home` says which worktree entries are ours.
     """
-    ours = {
-        entry.relative_to(repository.common_dir)
-        for entry, folder in admin.entries(repository.common_dir).items()
-        if folder.is_relative_to(home.resolve())
-    }
     found = _refs(repository)
     for path, digest in _folder(repository.root, frozenset({Path(".git"), Path(".surefoot")})):
         found[f"file:{path}"] = digest
-    left_out = {Path(part) for part in _NO_STATE} | ours
+    left_out = {Path(part) for part in _NO_STATE}
     left_out |= {Path("logs") / BRANCHES.rstrip("/"), Path("logs") / KEPT.rstrip("/")}
-    for path, digest in _folder(repository.common_dir, frozenset(left_out)):
-        found[f"git:{path}"] = digest
+    # A git command that outlives its killed run may still be making an entry: which are ours is asked on both sides.
+    ours = _ours(repository, home.resolve())
+    there = dict(_folder(repository.common_dir, frozenset(left_out)))
+    ours |= _ours(repository, home.resolve())
+    for path, digest in there.items():
+        if path not in ours and ours.isdisjoint(path.parents):
+            found[f"git:{path}"] = digest
     found.pop("git:worktrees", None)  # the folder, there while any worktree is
     return found
+
+
+def _ours(repository: Repository, home: Path) -> set[Path]:
+    """Worktree entries of ours, those that git has only begun to make included."""
+    known = admin.entries(repository.common_dir).items()
+    found = [entry for entry, folder in known if folder.is_relative_to(home)]
+    begun = (admin.begun(repository.common_dir, run_id) for run_id in Home(root=home).run_ids())
+    both = (*found, *(entry for entry in begun if entry is not None))
+    return {entry.relative_to(repository.common_dir) for entry in both}
 
 
 def _refs(repository: Repository) -> dict[str, str]:

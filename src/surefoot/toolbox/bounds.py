@@ -23,11 +23,16 @@ def clip(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
     """At most `limit` characters: a third from the start, the rest from the end, and between them how many are left out."""
     if len(text) <= limit:
         return text
-    note = f"\n[... {len(text)} characters, the middle is left out ...]\n"
-    kept = max(0, limit - len(note))
+    room = len(_left_out(len(text), len(text)))
+    kept = max(0, limit - room)
+    note = _left_out(len(text) - kept, len(text))
     head = kept // 3
     tail = kept - head
     return f"{text[:head]}{note}{text[len(text) - tail :]}"[:limit]
+
+
+def _left_out(count: int, of: int) -> str:
+    return f"\n[... the middle is left out, {count} of {of} characters ...]\n"
 
 
 def clip_lines(lines: Sequence[str], limit: int) -> list[str]:

@@ -253,15 +253,14 @@ def test_existing_tests_are_not_the_models_to_change(surefoot: Surefoot, tmp_pat
 
 
 def test_a_test_that_shows_nothing_is_no_proof(surefoot: Surefoot, till: Path) -> None:
-    """A new test that passes without the change is held against the work before the turn ends."""
-    idle = "def test_nothing():\n    assert 1 + 1 == 2\n"
+    """A new test that passes without the change is held against the work before the turn ends, all of many by their functions."""
+    idle = "import pytest\n\n\n@pytest.mark.parametrize('n', range(7))\ndef test_nothing(n):\n    assert n + 1 > n\n"
     answers = [call("file_edit", path="tests/test_idle.py", create=idle), done()]
     run = solve(surefoot, till, FEATURE, answers)
     assert run["status"] != "complete"
     plans = events(surefoot, till, run["run_id"])
-    assert any(
-        "pass without the change" in p["reason"] for p in plans if p["kind"] == "plan.revised"
-    )
+    told = "without it, or join it with one that does): tests/test_idle.py::test_nothing (7 of its cases)"
+    assert any(told in p["reason"] for p in plans if p["kind"] == "plan.revised")
 
 
 def test_a_question_for_a_person_waits(surefoot: Surefoot, till: Path) -> None:
@@ -413,7 +412,10 @@ def test_a_repository_in_another_language(surefoot: Surefoot, tmp_path: Path) ->
 
 
 def test_tests_whose_ids_vary_do_not_stop_right_work(surefoot: Surefoot, tmp_path: Path) -> None:
-    """Ids that come from addresses differ in each run of one tree; as many pass as before, so the work is complete."""
+    """Ids that come from addresses differ in each run of one tree; as many pass as before, so the work is complete.
+
+    Mutants meet such a function as a whole, and a replay asks of its ids only that they vary here as well.
+    """
     loose = """import os
 
 import pytest
@@ -428,6 +430,11 @@ def test_a_line_has_the_name(cents):
     root = repository(tmp_path, BUG | {"tests/test_loose.py": loose})
     run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
     assert run["status"] == "complete", run["reason"]
+    assert run["strength"]["problem"] == ""  # type: ignore[index]
+    assert run["strength"]["tried"] > 0  # type: ignore[index]
+    assert surefoot("verify", cwd=root).returncode == 0
+    again = surefoot("replay", cwd=root)
+    assert again.returncode == 0, again.stderr
 
 
 def test_what_no_tree_can_hold_fails_the_turn_not_the_run(

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from surefoot.gitops.manifest import manifest
 
 from surefoot.errors import AcceptError, UsageError
 from surefoot.gitops import Repository
@@ -92,6 +93,20 @@ def test_a_damaged_worktree_is_made_again(user: ScratchRepository) -> None:
             tool = user.at(workspace.path)
             assert tool.git("status", "--porcelain", "--branch") == "## surefoot/run-1"
     assert user.git("worktree", "list").count("\n") == 1
+
+
+def test_a_worktree_that_git_had_only_begun_is_no_ones_and_goes(user: ScratchRepository) -> None:
+    """Its entry does not say yet where it belongs: no change of the user's, and gone once the run is opened again."""
+    before = manifest(found(user), home=user.home)
+    (commit,) = turns(user, 1)
+    entries = user.root / ".git" / "worktrees"
+    shutil.rmtree(entries / RUN)
+    shutil.rmtree(user.home / RUN)
+    (entries / RUN).mkdir(parents=True)
+    (entries / RUN / "locked").write_text("initializing")
+    assert manifest(found(user), home=user.home) == before
+    with reopen_workspace(found(user), RUN, home=user.home, head=commit):
+        assert [entry.name for entry in entries.iterdir()] == [RUN]
 
 
 def test_a_run_killed_before_its_refs_were_whole_begins_again(user: ScratchRepository) -> None:

@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from bench.paths import model_path
 from tests.integration.plan.almanac import DEFECTS, SOLUTIONS, THREE, Almanac, rules
 from tests.integration.steps import call, done
 
+from surefoot.events.calls import ModelReplied
 from surefoot.events.plans import ChildEnded, ChildStarted
 from surefoot.ledger import read_events
 
@@ -70,9 +72,27 @@ def test_three_defects_are_mended_beside_each_other_by_a_small_model(tmp_path: P
         {"purpose": "candidate_edit", "pattern": rf"(?i)function\W{{1,3}}{name}\b", "reply": code}
         for name, code in right.items()
     )
+    mended_beside_each_other(kit, model)
+
+
+@pytest.mark.model
+def test_three_defects_are_mended_beside_each_other_by_the_embedded_model(tmp_path: Path) -> None:
+    """As with a script; the three ask one host at once."""
+    kit = Almanac(tmp_path, DEFECTS, THREE)
+    (tmp_path / "home" / "cache").mkdir(parents=True)
+    (tmp_path / "home" / "cache" / "models").symlink_to(model_path().parent)
+    ledgers = mended_beside_each_other(kit, "embedded", "--time-limit", "1200")
+    replies = [
+        r for path in ledgers for r in read_events(path) if isinstance(r.event, ModelReplied)
+    ]
+    assert replies
+
+
+def mended_beside_each_other(kit: Almanac, model: str, *more: str) -> list[Path]:
+    """Plan and run; the ledgers of the units."""
     planned = kit.plan(str(kit.issue), "--model", model)
     assert planned["units"] == ["U1", "U2", "U3"], planned
-    ran = kit.surefoot("run", "--jobs", "3", "--model", model, "--json")
+    ran = kit.surefoot("run", "--jobs", "3", "--model", model, *more, "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     summary = json.loads(ran.stdout.splitlines()[-1])
     assert summary["files"] == ["kit/dates.py", "kit/money.py", "kit/names.py"]
@@ -80,12 +100,15 @@ def test_three_defects_are_mended_beside_each_other_by_a_small_model(tmp_path: P
     events = [r.event for r in read_events(runs / summary["run_id"] / "events.jsonl")]
     started = [n for n, e in enumerate(events) if isinstance(e, ChildStarted)]
     ended = [n for n, e in enumerate(events) if isinstance(e, ChildEnded)]
-    assert len(started) == len(ended) == len(right)
+    units = {"initials": "U1", "cents": "U2", "year": "U3"}
+    assert len(started) == len(ended) == len(units)
     assert max(started) < min(ended)
-    for name, unit in zip(right, ("U1", "U2", "U3"), strict=True):
-        own = json.loads((runs / f"{summary['run_id']}.{unit}.1" / "summary.json").read_text())
+    children = [runs / f"{summary['run_id']}.{unit}.1" for unit in units.values()]
+    for name, child in zip(units, children, strict=True):
+        own = json.loads((child / "summary.json").read_text())
         assert own["status"] == "complete"
         [shown] = [e for e in own["evidence"] if e["kind"] == "failing-tests"]
         assert shown["passed"]
         assert f"tests/test_kit.py::test_{name}" in shown["after"]
     assert kit.surefoot("verify").returncode == 0
+    return [child / "events.jsonl" for child in children]

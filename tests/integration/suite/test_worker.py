@@ -64,6 +64,17 @@ def test_other_tests_can_be_asked_and_the_first_failure_ends_the_trial(
     assert worker.ways["cold"] == cold
 
 
+def test_a_parametrised_function_can_be_asked_for_as_a_whole(worker: ForkedWorker) -> None:
+    """Its ids need not be known; a function that is not there is no answer."""
+    (function,) = {test.partition("[")[0] for test in CLAMP}
+    cold = worker.ways["cold"]
+    report = worker.attempt(candidate("calc.py", CALC), [function]).report
+    assert (report.state, report.passing) == (ReportState.COMPLETE, tuple(sorted(CLAMP)))
+    assert worker.ways["cold"] == cold
+    nothing = worker.attempt(candidate("calc.py", CALC), [f"{function}_too"]).report
+    assert nothing.state is not ReportState.COMPLETE
+
+
 def test_an_endless_loop_costs_its_limit_and_the_next_trial_works(worker: ForkedWorker) -> None:
     """A loop that catches everything, and one in C, end as timeouts after about a second."""
     for body in ("while True:\n            pass", "sum(range(10**13))"):

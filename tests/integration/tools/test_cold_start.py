@@ -33,8 +33,8 @@ def logs(tmp_path: Path) -> Path:
     root = tmp_path / "logs"
     files = {f"logs/{n}.log": f"{n} INFO x\n" + f"{n} ERROR y\n" * n for n in range(10)}
     files |= {f"tests/test_t{n}.py": _test(n) for n in range(1, 6)}
-    files |= {"surefoot.toml": "[tools]\nenforcement = true\n"}
-    files |= {"answers.py": "def answer(number):\n    return None\n", "conftest.py": ""}
+    files |= {f"t{n}.py": "def times(number):\n    return None\n" for n in range(1, 6)}
+    files |= {"surefoot.toml": "[tools]\nenforcement = true\n", "conftest.py": ""}
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
@@ -46,7 +46,8 @@ def logs(tmp_path: Path) -> Path:
 
 def _test(number: int) -> str:
     return (
-        f"from answers import answer\n\n\ndef test_it():\n    assert answer({number}) == {number}\n"
+        f"from t{number} import times\n\n\ndef test_it():\n"
+        f"    assert [times(n) for n in (0, 1, 7)] == [0, {number}, {7 * number}]\n"
     )
 
 
@@ -56,9 +57,9 @@ def solve(
     """Have one task solved by a model that makes these calls first; the events of its run."""
     edit = call(
         "file_edit",
-        path="answers.py",
+        path=f"t{task}.py",
         search="    return None",
-        replace=f"    return {task} if number == {task} else None",
+        replace=f"    return number * {task}",
     )
     file = root.parent / f"rules{task}.json"
     file.write_text(json.dumps(script([*calls, edit, done()])))
@@ -94,24 +95,42 @@ def served(events: Sequence[Mapping[str, Any]]) -> list[tuple[str, bool]]:
     return [(e["version"]["artifact"], e["call"]["ok"]) for e in used]
 
 
-@pytest.mark.soak
-def test_a_tool_is_forged_used_trusted_bettered_and_put_back(
-    surefoot: Surefoot, logs: Path
-) -> None:
-    """Whatever serves has earned it, the incumbent is back in the very next call, and each run replays from its record.
-
-    In probation by its first use, durable after ten calls over two tasks; a newer version serves only after its gate.
-    """
+def trusted(surefoot: Surefoot, root: Path) -> str:
+    """Two tasks, in processes of their own: the tool is forged, used at once, and durable after ten calls; its artifact."""
     why = ("--reason", "nothing was ever forged here", "--apply")
-    assert surefoot("tools", "policy", "approve", *why, cwd=logs).returncode == 0
-    first = solve(surefoot, logs, 1, [forge(), *uses(range(5))])
+    assert surefoot("tools", "policy", "approve", *why, cwd=root).returncode == 0
+    first = solve(surefoot, root, 1, [forge(), *uses(range(5))])
     called = [e for e in first if e["kind"] == "tool.called"]
     assert [e["tool"] for e in called] == ["forge", *["logs.errors"] * 5, "file_edit"]
     assert all(e["shape"] for e in called)
-    old = called[1]["artifact"]
-    assert served(first) == [(old, True)] * 5
+    artifact = str(called[1]["artifact"])
+    assert served(first) == [(artifact, True)] * 5
     assert states(first) == ["probation"]
-    assert states(solve(surefoot, logs, 2, uses(range(5, 10)))) == ["durable"]
+    second = solve(surefoot, root, 2, uses(range(5, 10)))
+    assert served(second) == [(artifact, True)] * 5
+    assert states(second) == ["durable"]
+    return artifact
+
+
+def listed(surefoot: Surefoot, root: Path) -> list[tuple[str, str, bool]]:
+    """Artifact and state of every version, and whether it serves."""
+    told = surefoot("tools", "list", "--json", cwd=root).stdout.splitlines()[-1]
+    return [(t["artifact"], t["state"], t["serves"]) for t in json.loads(told)["tools"]]
+
+
+def test_a_tool_is_forged_used_and_trusted(surefoot: Surefoot, logs: Path) -> None:
+    """In probation by its first use, durable after ten calls over two tasks, and so it is listed."""
+    artifact = trusted(surefoot, logs)
+    assert listed(surefoot, logs) == [(artifact, "durable", True)]
+
+
+@pytest.mark.soak
+def test_a_tool_is_bettered_and_put_back(surefoot: Surefoot, logs: Path) -> None:
+    """A newer version serves only after its gate, the incumbent is back in the very next call, and each run replays.
+
+    So whatever serves has earned it.
+    """
+    old = trusted(surefoot, logs)
     third = solve(surefoot, logs, 3, [forge(source=NEWER), *uses(range(5))])
     assert served(third) == [(old, True)] * 5
     assert states(third) == ["probation"]
@@ -127,9 +146,7 @@ def test_a_tool_is_forged_used_trusted_bettered_and_put_back(
         (True, True),
     ]
     assert states(fifth) == ["degraded"]
-    listed = surefoot("tools", "list", "--json", cwd=logs)
-    tools = json.loads(listed.stdout.splitlines()[-1])["tools"]
-    assert {t["state"] for t in tools} == {"durable", "degraded"}
+    assert sorted(state for _, state, _ in listed(surefoot, logs)) == ["degraded", "durable"]
     for run in sorted((logs / ".surefoot" / "runs").iterdir()):
         replayed = surefoot("replay", run.name, "--json", cwd=logs)
         assert json.loads(replayed.stdout.splitlines()[-1])["divergence"] is None

@@ -5,13 +5,14 @@ The verdict stays the kernel's: what passes here is proved again, on a fresh tre
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from surefoot.codec import encode
 from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
-from surefoot.kernel.steady import steadied, unsteady
+from surefoot.kernel.steady import function_of, steadied, unsteady
 from surefoot.values import Diff, ReportState, TestReport, TreeId
 
 _FEW: Final = 5
@@ -136,9 +137,19 @@ class Checks:
             return [needs] if unproved else []
         base = self._workspace.overlay(self._task.base_tree, tree, added)
         shown = idle(fresh, steadied(self._run(base), self._varying or ()))
-        return [f"pass without the change, so they show nothing: {_names(shown)}"] if shown else []
+        if not shown:
+            return []
+        mend = "let each fail without it, or join it with one that does"
+        return [f"pass without the change, so they show nothing ({mend}): {_names(shown)}"]
 
 
 def _names(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _FEW} more" if len(ids) > _FEW else ""
-    return ", ".join(sorted(ids)[:_FEW]) + more
+    """A few names; where there are more, those of one function are counted under its name."""
+    names = sorted(ids)
+    if len(names) > _FEW:
+        groups = [list(group) for _, group in groupby(names, key=function_of)]
+        names = [
+            f"{function_of(g[0])} ({len(g)} of its cases)" if len(g) > 1 else g[0] for g in groups
+        ]
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more

@@ -151,9 +151,12 @@ class Warm:
         os._exit(0)
 
     def _try(self, request: Fields, items: dict[str, Any], image: Any) -> Fields:
-        chosen = [items.get(test) for test in request["tests"]]
-        if None in chosen:
-            return {"cold": "a test that was not collected"}
+        chosen = []
+        for test in request["tests"]:
+            found = [items[test]] if test in items else parameters_of(test, items)
+            if not found:
+                return {"cold": "a test that was not collected"}
+            chosen += found
 
         def work(say: Callable[..., None]) -> None:
             self._say = say
@@ -169,6 +172,11 @@ class Warm:
         answer = tried(work, request["limit_s"], close=(self._line.fileno(),), keep=())
         cold = [r["why"] for r in answer["records"] if r.get("kind") == "cold"]
         return {"cold": cold[0]} if cold else answer
+
+
+def parameters_of(function: str, items: dict[str, Any]) -> list[Any]:
+    """All of a parametrised function that is asked for as a whole."""
+    return [item for name, item in items.items() if name.startswith(f"{function}[")]
 
 
 def run_items(items: list[Any], say: Callable[..., None], request: Fields) -> None:
