@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from bench.letters import two_that_clash
-from surefoot.gitops.manifest import manifest
 from tests.integration.plan_hands import Edits, Played, hands_project, play
 
 from surefoot.events.envelope import Recorded
@@ -17,6 +16,7 @@ from surefoot.events.orchestration import TurnClosed
 from surefoot.gitops import Repository
 from surefoot.ledger import read_events
 from surefoot.project import Project
+from surefoot.testing.manifest import manifest
 from surefoot.values import RunId, RunStatus
 
 pytestmark = pytest.mark.campaign

@@ -3,12 +3,12 @@
 import shutil
 
 import pytest
-from surefoot.gitops.manifest import manifest
 
 from surefoot.errors import AcceptError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import accept
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
+from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import CommitId, FileEdit, RunId
 
