@@ -251,6 +251,16 @@ def test_requirements_are_the_issues_list_items() -> None:
     assert [r.text for r in requirements_of(f"- CSV\n- {'x' * 900}\n* * *\n")] == ["CSV", "x" * 900]
 
 
+def test_an_item_goes_on_in_the_lines_below_it() -> None:
+    """A wrapped item is judged whole; what stands at its mark's depth, or after a blank line, is none of it."""
+    text = "- raise ValueError for\n  an empty name,\n  optional\n- keep\nprose\n  - deep\n    down\n\n    code\n"
+    assert [(r.text, r.must) for r in requirements_of(text)] == [
+        ("raise ValueError for an empty name, optional", False),
+        ("keep", True),
+        ("deep down", True),
+    ]
+
+
 def test_the_last_word_weighs_facts_first() -> None:
     """In this order: build, tests, proofs, musts."""
     good = SolutionQuestion(build="Success", tests="Pass", unproved=(), requirements=())

@@ -99,9 +99,26 @@ class Requirement:
 
 def requirements_of(issue: str) -> tuple[Requirement, ...]:
     """All items of the issue's lists; the issue as a whole when it has none."""
-    items = [m["text"].strip() for line in issue.splitlines() if (m := _ITEM.match(line))]
+    items = _items(issue)
     texts = items or [issue.strip()]
     return tuple(Requirement(text=t, must=not items or _OPTIONAL.search(t) is None) for t in texts)
+
+
+def _items(issue: str) -> list[str]:
+    """List items with the lines that go on with them: those right below that are indented more than the item's mark."""
+    items: list[str] = []
+    depth: int | None = None
+    for line in issue.splitlines():
+        indent = len(line) - len(line.lstrip())
+        found = _ITEM.match(line)
+        if found is not None:
+            items.append(found["text"].strip())
+            depth = indent
+        elif depth is not None and line.strip() and indent > depth:
+            items[-1] += f" {line.strip()}"
+        else:
+            depth = None
+    return items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
