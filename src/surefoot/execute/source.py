@@ -125,6 +125,13 @@ def expression_of(text: str) -> ast.expr | None:
             return None
 
 
+def last_name(node: ast.expr) -> str:
+    """The last part of a dotted name, e.g. of what is called; empty for another expression."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def apply(text: str, edits: Sequence[TextEdit]) -> str:
     """The text after edits that do not overlap."""
     for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):

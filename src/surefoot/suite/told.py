@@ -52,28 +52,17 @@ class ToldSuite:
     def worker(self, root: Path, tests: Sequence[str]) -> Iterator[TrialWorker]:
         """Open a trial worker on the tree at `root`."""
         with self._suite.worker(root, self._asked(root, tests)) as worker:
-            yield _ToldWorker(worker, self)
+            yield _ToldWorker(worker, self._runners)
 
     def told(self, report: TestReport) -> TestReport:
         """A report of the runner with ids as they may be told."""
-        names = self._names([r.test_id for r in report.results])
-        if not names:
-            return report
-        results = (
-            replace(r, test_id=names[r.test_id]) if r.test_id in names else r
-            for r in report.results
-        )
-        return replace(report, results=tuple(results))
-
-    def runners(self, test_id: str) -> str:
-        """What the runner calls a test that was told before."""
-        return self._runners.get(test_id, test_id)
+        return _renamed(report, self._names([r.test_id for r in report.results]))
 
     def _asked(self, root: Path, tests: Sequence[str]) -> list[str]:
         """What the runner calls some tests; all are run once where one was told by an earlier process."""
         if any(MARK.search(t) and t not in self._runners for t in tests):
             self.told(self._suite.run(root))
-        return [self.runners(t) for t in tests]
+        return [self._runners.get(t, t) for t in tests]
 
     def _names(self, ids: Sequence[str] | Mapping[str, object]) -> dict[str, str]:
         """Told ids by the runner's, where they differ; ids that would be told alike are numbered in order."""
@@ -92,20 +81,32 @@ class ToldSuite:
         return names
 
 
-class _ToldWorker:
-    """A trial worker whose ids hold no secrets."""
+def _renamed(report: TestReport, names: Mapping[str, str]) -> TestReport:
+    """A report with other ids for some tests."""
+    if not names:
+        return report
+    results = (replace(r, test_id=names.get(r.test_id, r.test_id)) for r in report.results)
+    return replace(report, results=tuple(results))
 
-    def __init__(self, worker: TrialWorker, suite: ToldSuite) -> None:
+
+class _ToldWorker:
+    """A trial worker whose ids hold no secrets.
+
+    It reports on the tests that it is asked for, whose ids are known: nothing is searched for secrets at each trial.
+    """
+
+    def __init__(self, worker: TrialWorker, runners: Mapping[str, str]) -> None:
         self._worker = worker
-        self._suite = suite
+        self._runners = dict(runners)
+        self._told = {runner: told for told, runner in runners.items()}
 
     def attempt(self, candidate: Candidate, tests: Sequence[str] | None = None) -> Trial:
         """Run tests against the candidate; see `TrialWorker.attempt`."""
-        asked = None if tests is None else [self._suite.runners(t) for t in tests]
+        asked = None if tests is None else [self._runners.get(t, t) for t in tests]
         trial = self._worker.attempt(candidate, asked)
-        return replace(trial, report=self._suite.told(trial.report))
+        return replace(trial, report=_renamed(trial.report, self._told)) if self._told else trial
 
     def trace(self, test_id: str, files: Sequence[str]) -> Coverage:
         """Run one test on the unchanged code; see `TrialWorker.trace`."""
-        seen = self._worker.trace(self._suite.runners(test_id), files)
+        seen = self._worker.trace(self._runners.get(test_id, test_id), files)
         return replace(seen, test_id=test_id)

@@ -20,7 +20,7 @@ from surefoot.execute.repair.examples import (
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
 from surefoot.execute.repair.inputs import like
-from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
     Checked,
     Probe,
@@ -53,10 +53,10 @@ def probe_for(
     unit, beside = suspect.unit, failing[0].partition("::")[0]
     if unit is None:
         return None
-    known = examples_of(suspect, files, issue)
+    known = examples_of(suspect, files, issue) if unit.class_name is None else ()
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
     inputs = (*seen[: 4 * count], *like(seen, seed=seed, count=count))
-    if unit.class_name is not None or not inputs:
+    if not inputs:
         stories = _stories(unit, files, failing, seed=seed, count=count)
         return probe_of_stories(beside, stories) if stories else None
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
@@ -182,7 +182,7 @@ class Evidence:
         self._passing: dict[str, Passing] = {}
         self.suspects: set[str] = set()
         """Keys of the suspects in which a passing candidate changes something."""
-        names = frozenset(t.rpartition("::")[2].partition("[")[0] for t in witnesses.failing)
+        names = frozenset(function_of(t)[1] for t in witnesses.failing)
         self._literals = told_literals(list(files.tests.values()), names)
 
     @property

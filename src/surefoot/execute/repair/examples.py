@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.execute.source import Source, expression_of
+from surefoot.execute.source import FunctionNode, Source, expression_of, last_name
 
 _AFTER: Final = re.compile(
     r"\s*(?:#\s*)?(?:==>|=>|-->|->|➞|→|⇒|==|=(?!=)|:|"
@@ -65,7 +65,7 @@ def from_tests(sources: Iterable[Source], name: str) -> tuple[Example, ...]:
     found: list[Example] = []
     for source in sources:
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(node, FunctionNode):
                 for row in rows_of(node):
                     found.extend(_in_test(node, name, row))
             elif isinstance(node, ast.Module):
@@ -95,7 +95,7 @@ def _compared(
             yield from _of_call(call, name, value, row)
 
 
-def rows_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[dict[str, ast.expr]]:
+def rows_of(function: FunctionNode) -> list[dict[str, ast.expr]]:
     """What `parametrize` gives a test function's arguments, a row each; one empty row where it gives nothing."""
     rows: list[dict[str, ast.expr]] = [{}]
     for decorator in function.decorator_list:
@@ -185,15 +185,7 @@ def _unique(found: Iterable[Example]) -> tuple[Example, ...]:
 def _of_call(
     call: ast.Call, name: str, expected: ast.expr | None, row: Mapping[str, ast.expr]
 ) -> Iterator[Example]:
-    func = call.func
-    last = (
-        func.id
-        if isinstance(func, ast.Name)
-        else func.attr
-        if isinstance(func, ast.Attribute)
-        else ""
-    )
-    if last != name or call.keywords:
+    if last_name(call.func) != name or call.keywords:
         return
     arguments = [_cell(a, row) for a in call.args]
     try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from surefoot.execute.repair.examples import literal
+from surefoot.execute.repair.localise import function_of
 from surefoot.execute.source import Source, expression_of, unit_nodes
 from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
@@ -26,8 +27,7 @@ def told(result: TestResult, tests: Sequence[Source]) -> str:
 
 def _statement(result: TestResult, tests: Sequence[Source]) -> str:
     """The test's body when it is short, else the statement that failed."""
-    path, _, rest = result.test_id.partition("::")
-    name = rest.rpartition("::")[2].partition("[")[0]
+    path, name = function_of(result.test_id)
     for source in tests:
         for unit, node in unit_nodes(source):
             if source.path != path or unit.name != name:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.execute.source import CodeUnit, Source, docstring_node, unit_nodes, units
+from surefoot.execute.source import CodeUnit, Source, docstring_node, last_name, unit_nodes, units
 from surefoot.kernel.ports import Coverage
 from surefoot.values import TestResult
 
@@ -172,11 +172,8 @@ def function_of(test_id: str) -> tuple[str, str]:
 def called_in(node: ast.AST) -> Iterator[str]:
     """Last names of everything called below a node, in order of place."""
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            if isinstance(inner.func, ast.Name):
-                yield inner.func.id
-            elif isinstance(inner.func, ast.Attribute):
-                yield inner.func.attr
+        if isinstance(inner, ast.Call) and (name := last_name(inner.func)):
+            yield name
 
 
 # --- files that a test can reach -----------------------------------------------------------------

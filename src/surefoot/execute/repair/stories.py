@@ -16,7 +16,7 @@ from typing import Final
 
 from surefoot.execute.repair.examples import is_literal, rows_of
 from surefoot.execute.repair.localise import function_of
-from surefoot.execute.source import FunctionNode, Source, unit_nodes
+from surefoot.execute.source import FunctionNode, Source, last_name, unit_nodes
 
 LOOK: Final = "__look"
 """Name of the function that a story hands each thing to look at, as a function without arguments."""
@@ -123,7 +123,7 @@ class _Looking(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         call = node.value
-        if isinstance(call, ast.Call) and _last(call.func).startswith("assert") and call.args:
+        if isinstance(call, ast.Call) and last_name(call.func).startswith("assert") and call.args:
             return self._looked(call.args[:_LEFT_AND_RIGHT])
         self.generic_visit(node)
         return node
@@ -131,7 +131,7 @@ class _Looking(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> ast.stmt:
         calls = [i.context_expr for i in node.items if isinstance(i.context_expr, ast.Call)]
         self.generic_visit(node)
-        if any(_last(c.func) in _RAISES for c in calls):
+        if any(last_name(c.func) in _RAISES for c in calls):
             quiet = ast.ExceptHandler(
                 type=ast.Name(id="Exception", ctx=ast.Load()), name=None, body=[ast.Pass()]
             )
@@ -140,7 +140,7 @@ class _Looking(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        return self._look(node) if _last(node.func) in self._names else node
+        return self._look(node) if last_name(node.func) in self._names else node
 
     def _looked(self, sides: Sequence[ast.expr]) -> ast.stmt:
         """A look at each side that the test does not write down itself."""
@@ -148,19 +148,11 @@ class _Looking(ast.NodeTransformer):
         return ast.Expr(value=ast.Tuple(elts=list(seen), ctx=ast.Load()))
 
     def _look(self, value: ast.expr) -> ast.expr:
-        if isinstance(value, ast.Call) and _last(value.func) == LOOK:
+        if isinstance(value, ast.Call) and last_name(value.func) == LOOK:
             return value
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         look = ast.Name(id=LOOK, ctx=ast.Load())
         return ast.Call(func=look, args=[ast.Lambda(args=nothing, body=value)], keywords=[])
-
-
-def _last(func: ast.expr) -> str:
-    match func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case _:
-            return ""
 
 
 def _varied(
@@ -171,9 +163,9 @@ def _varied(
     places: list[tuple[ast.AST, ast.Constant | None]] = []
     for statement in changed:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and _last(node.func) not in _RAISES:
+            if isinstance(node, ast.Call) and last_name(node.func) not in _RAISES:
                 # What is asked of the code in question is varied twice as often as what leads to it.
-                weight = 2 if _last(node.func) in names else 1
+                weight = 2 if last_name(node.func) in names else 1
                 given = [*node.args, *(k.value for k in node.keywords)]
                 inner = [c for g in given for c in ast.walk(g) if isinstance(c, ast.Constant)]
                 places.extend((node, c) for c in inner for _ in range(weight))

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
-from surefoot.execute.source import TextEdit
+from surefoot.execute.source import TextEdit, last_name
 
 _BUILTINS: Final = (
     ("min", "max", "sum", "sorted"),
@@ -171,18 +171,12 @@ def _put(site: Site, node: ast.expr, text: str) -> TextEdit:
 def _known_calls(site: Site, node: ast.Call) -> Iterator[Mutation]:
     """Forms of calls whose arguments are often forgotten or one too many."""
     texts = [site.text(a) for a in node.args]
-    name = _last_name(node.func)
+    name = last_name(node.func)
     options = _loops(name, texts) or _methods(name, site.text(node.func), texts)
     if not node.keywords:
         options = options | _orders(name, site.text(node.func), texts)
     for text, weight in options.items():
         yield site.replace(node, text, "call", weight)
-
-
-def _last_name(func: ast.expr) -> str:
-    if isinstance(func, ast.Name):
-        return func.id
-    return func.attr if isinstance(func, ast.Attribute) else ""
 
 
 def _loops(name: str, args: list[str]) -> dict[str, float]:
