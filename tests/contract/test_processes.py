@@ -148,6 +148,13 @@ class TestRun:
         assert (result.exit_code, result.stdout) == (None, b"here\n")
         assert result.wall_s < 10
 
+    def test_a_limit_before_the_start_is_a_limit(self, processes: Processes, work: Path) -> None:
+        """Also while the fence is being put up: what ends a command says so, and no fence is blamed."""
+        for tenths in range(60):
+            result = sh(processes, work, "sleep 60", limits=Limits(wall_s=tenths / 10_000))
+            assert result.timed_out
+            assert (result.exit_code, result.signal) == (None, signal.SIGKILL)
+
     def test_output_is_bounded(self, processes: Processes, work: Path) -> None:
         """Of each stream only so much is kept, and the rest does not block the command."""
         script = "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 4"

@@ -230,10 +230,11 @@ class Conversation:
             os.eventfd_write(self._wake, 1)
 
     def _result(self, verdict: Verdict) -> ProcessResult:
-        code, number = _ending(verdict, self._stderr.take())
+        ours = self._timed_out or self._ending or verdict.crowded
+        code, number = _ending(verdict, self._stderr.take(), ours=ours)
         if verdict.crowded:
             self._stderr.add(f"\nended: more than {self._limits.processes} processes\n".encode())
-        if self._timed_out or self._ending or verdict.crowded:
+        if ours:
             code, number = (None, signal.SIGKILL) if number is None else (None, number)
         return ProcessResult(
             exit_code=code,
@@ -246,8 +247,8 @@ class Conversation:
         )
 
 
-def _ending(verdict: Verdict, stderr: bytes) -> tuple[int | None, int | None]:
-    """Exit code and signal of the command.
+def _ending(verdict: Verdict, stderr: bytes, *, ours: bool) -> tuple[int | None, int | None]:
+    """Exit code and signal of the command; without both when we ended it (`ours`) before its fence was up.
 
     Raises:
         SandboxError: bwrap could not put up the fence.
@@ -257,7 +258,7 @@ def _ending(verdict: Verdict, stderr: bytes) -> tuple[int | None, int | None]:
     documents = [json.loads(line) for line in verdict.report.splitlines()]
     codes = [document["exit-code"] for document in documents if "exit-code" in document]
     if not codes:
-        if verdict.signal is not None:
+        if ours or verdict.signal is not None:
             return None, verdict.signal
         said = stderr.decode("utf-8", "replace").strip()
         raise SandboxError(f"bubblewrap could not put up the fence: {said}")
