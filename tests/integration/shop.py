@@ -60,13 +60,22 @@ Expected: 27.0
 class Shop:
     """A repository with one bug, and a user who runs `surefoot` in it."""
 
-    def __init__(self, folder: Path, tests: str, settings: str = "", code: str = CODE) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        tests: str,
+        settings: str = "",
+        code: str = CODE,
+        max_candidates: int = 40,
+    ) -> None:
         self.root = folder / "shop"
         self.root.mkdir()
         self._folder = folder
         (self.root / "shop.py").write_text(code)
         (self.root / "test_shop.py").write_text(tests)
-        (self.root / "surefoot.toml").write_text(f"[repair]\nmax_candidates = 40\n{settings}")
+        (self.root / "surefoot.toml").write_text(
+            f"[repair]\nmax_candidates = {max_candidates}\n{settings}"
+        )
         who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
         for args in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "first")):
             subprocess.run(["git", *who, *args], cwd=self.root, check=True)

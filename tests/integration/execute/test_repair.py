@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.integration.shop import BREAKS, DISCOUNT, ONLY_THE_TEST, RIGHT, TESTS, Shop
 
+from surefoot.execute.repair.limits import RepairLimits
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
@@ -89,3 +91,39 @@ def test_an_id_with_a_secret_is_one_test_throughout(tmp_path: Path) -> None:
     ledger = shop.root / ".surefoot" / "runs" / str(run["run_id"]) / "events.jsonl"
     assert "secret@host" not in ledger.read_text()
     assert shop.surefoot("verify", str(run["run_id"])).returncode == 0
+
+
+TWO_FAULTS = '''"""Bookings."""
+
+
+def middle(first, last):
+    """Middle of two days, or -1 where the last is before the first."""
+    if last <= first:
+        return -1
+    return (first - last) // 2
+'''
+MIDDLES = """from shop import middle
+
+
+def test_middle():
+    assert middle(1, 3) == 2
+    assert middle(0, 10) == 5
+    assert middle(4, 4) == 4
+
+
+def test_nothing_between():
+    assert middle(5, 1) == -1
+"""
+
+
+def test_an_edit_that_mends_a_part_is_followed_before_a_model_is_asked_for_long(
+    tmp_path: Path,
+) -> None:
+    """Neither fault alone makes the test pass; an edit that mends one of them is seen to, and the other one is tried on it."""
+    shop = Shop(tmp_path, MIDDLES, code=TWO_FAULTS, max_candidates=1_000)
+    run = shop.solve([], issue="middle(1, 3) gives -1, not 2")
+    assert run["status"] == "complete"
+    fixed = shop.show(f"{run['commit']}:shop.py")
+    assert "if last < first:" in fixed
+    assert "(first + last) // 2" in fixed
+    assert run["model_calls"] < RepairLimits().before_deeper

@@ -133,9 +133,15 @@ class Hunt:
             return False
         if self._halted():
             return False
-        if choice.taken is not None and self._model.asked >= self._limits.least_samples:
+        if choice.taken is not None and self._model.asked >= self._least(choice):
             return False
         return self._model.asked < most
+
+    def _least(self, choice: Choice) -> int:
+        """Answers to ask before a choice is taken: fewer where two kinds of ideas have one behaviour, and there is no other."""
+        if choice.agreed:
+            return self._limits.agreed_samples
+        return self._limits.least_samples
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""
@@ -152,8 +158,11 @@ class Hunt:
         most = self._limits.first_order
         for suspect in self._case.suspects:
             search.singles(self._case.files.product[suspect.path], suspect, most)
-            self._take(suspect)
             most = max(most // 2, 1)
+        if not self._trials.passing:
+            search.follow()
+        for suspect in self._case.suspects:
+            self._take(suspect)
 
     def _deeper(self, search: SyntaxSearch) -> None:
         """Edits on top of edits; only while nothing passes."""

@@ -1,4 +1,4 @@
-"""How far one turn of the repair search goes. All are settings (`[repair]`)."""
+"""How far one turn of the repair search goes. Candidates and answers are settings (`[repair]`)."""
 
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +15,8 @@ class RepairLimits:
     """Single edits tried of the first suspect; half as many of each further one."""
     beam: int = 5
     """Edits that came nearer and are tried together with a second and a third one."""
+    leads: int = 3
+    """Edits that mended a part of what fails and are tried together with a second and a third one before anything is asked."""
     deeper: int = 160
     """Further edits tried on each of them."""
     suspects: int = 3
@@ -23,6 +25,8 @@ class RepairLimits:
     """Answers asked of the model."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
+    agreed_samples: int = 2
+    """Answers asked before anything is taken when one of them does what a syntax-tree edit does, and nothing else passes."""
     before_deeper: int = 8
     """Answers asked before edits are put on top of edits, which costs more than it often brings."""
     passing: int = 40
@@ -50,10 +54,12 @@ class RepairLimits:
             candidates=by * self.candidates,
             first_order=by * self.first_order,
             beam=by * self.beam,
+            leads=by * self.leads,
             deeper=by * self.deeper,
             suspects=by * self.suspects,
             samples=by * self.samples,
             least_samples=by * self.least_samples,
+            agreed_samples=by * self.agreed_samples,
             inputs=by * self.inputs,
             large_samples=by * self.large_samples,
             issue_characters=by * self.issue_characters,

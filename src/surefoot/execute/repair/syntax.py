@@ -29,14 +29,39 @@ class SyntaxSearch:
         ranked = _ranked(source, suspect.unit, suspect)[:most]
         self._try_all([from_mutations(source, (m,)) for m in ranked], suspect, "single edits of")
 
+    def follow(self) -> None:
+        """Further edits on top of those that mend a part of what fails; none of the others, which are far more."""
+        least = 1
+        for _ in range(_LEVELS):
+            leads = [pair for pair in self._near if self._mended(pair) >= least]
+            beam = self._beam(leads)[: self._limits.leads]
+            if not beam:
+                return
+            least = 1 + max(self._mended(pair) for pair in beam)
+            if self._build_on(beam):
+                return
+
     def deeper(self) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
         for _ in range(_LEVELS):
-            if self._trials.passing:
+            beam, self._near = self._beam(self._near)[: self._limits.beam], []
+            if self._build_on(beam):
                 return
-            beam, self._near = self._beam(), []
-            for tried, suspect in beam:
-                self._further(tried, suspect)
+
+    def _build_on(self, beam: Sequence[tuple[Tried, Suspect]]) -> bool:
+        """Further edits on each until those on one of them pass; whether they do."""
+        for tried, suspect in beam:
+            self._further(tried, suspect)
+            if self._trials.passing:
+                return True
+        return False
+
+    def _mended(self, pair: tuple[Tried, Suspect]) -> int:
+        """Checked calls, or failing tests, that are right now and were wrong."""
+        tried, suspect = pair
+        gauge = self._probing.gauge(suspect)
+        base = gauge.base if gauge is not None else None
+        return tried.fixed - (self._trials.base.fixed if base is None else base.exact)
 
     def _further(self, tried: Tried, suspect: Suspect) -> None:
         edit = next((e for e in tried.candidate.edits if e.path == suspect.path), None)
@@ -62,16 +87,16 @@ class SyntaxSearch:
                 self._near.append((tried, suspect))
         self._trials.tell_rejected(told)
 
-    def _beam(self) -> Sequence[tuple[Tried, Suspect]]:
-        """The nearest, one for each way of failing."""
+    def _beam(self, near: Sequence[tuple[Tried, Suspect]]) -> Sequence[tuple[Tried, Suspect]]:
+        """The nearest first, one for each way of failing."""
         ordered = sorted(
-            self._near,
+            near,
             key=lambda pair: (*(-x for x in pair[0].rank), pair[0].candidate.candidate_id),
         )
         kept: dict[str, tuple[Tried, Suspect]] = {}
         for tried, suspect in ordered:
             kept.setdefault(tried.way, (tried, suspect))
-        return list(kept.values())[: self._limits.beam]
+        return list(kept.values())
 
     def _full(self) -> bool:
         edited = [t for t in self._trials.passing if t.candidate.generator.startswith("ast:")]
