@@ -44,17 +44,6 @@ def test_agreement_wins() -> None:
     assert "1 other behaviour passes" in choice.reason
 
 
-def test_two_kinds_of_ideas_agree() -> None:
-    """A sample and an edit with one behaviour agree; samples alone, another behaviour, or nothing to compare, do not."""
-    sample = passing("sample", "a b", samples=1)
-    edit = passing("edit", "a b", edited=True, prior=0.5)
-    assert choose([sample, edit], WEIGHTS).agreed
-    assert not choose([sample], WEIGHTS).agreed
-    assert not choose([sample, edit, passing("other", "a c", samples=1)], WEIGHTS).agreed
-    silent = [passing("sample", "", samples=1), passing("edit", "", edited=True, prior=0.5)]
-    assert not choose(silent, WEIGHTS).agreed
-
-
 def test_too_little_speaks_for_any() -> None:
     """Behaviours that differ with equal support are left alone, and the reason says so."""
     choice = choose([passing(t, t, samples=1) for t in "abc"], WEIGHTS)

@@ -133,15 +133,9 @@ class Hunt:
             return False
         if self._halted():
             return False
-        if choice.taken is not None and self._model.asked >= self._least(choice):
+        if choice.taken is not None and self._model.asked >= self._limits.least_samples:
             return False
         return self._model.asked < most
-
-    def _least(self, choice: Choice) -> int:
-        """Answers to ask before a choice is taken: fewer where two kinds of ideas have one behaviour, and there is no other."""
-        if choice.agreed:
-            return self._limits.agreed_samples
-        return self._limits.least_samples
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""

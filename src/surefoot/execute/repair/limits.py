@@ -25,8 +25,6 @@ class RepairLimits:
     """Answers asked of the model."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
-    agreed_samples: int = 2
-    """Answers asked before anything is taken when one of them does what a syntax-tree edit does, and nothing else passes."""
     before_deeper: int = 8
     """Answers asked before edits are put on top of edits, which costs more than it often brings."""
     passing: int = 40
@@ -59,7 +57,6 @@ class RepairLimits:
             suspects=by * self.suspects,
             samples=by * self.samples,
             least_samples=by * self.least_samples,
-            agreed_samples=by * self.agreed_samples,
             inputs=by * self.inputs,
             large_samples=by * self.large_samples,
             issue_characters=by * self.issue_characters,

@@ -85,15 +85,6 @@ class Choice:
     score: float = 0.0
     """B7's score of the one taken."""
 
-    @property
-    def agreed(self) -> bool:
-        """All that passes does the same, and both a sample of the model and a syntax-tree edit are among it."""
-        if len(self.clusters) != 1:
-            return False
-        members = self.clusters[0].members
-        told = all(p.words for p in members)
-        return told and any(p.samples for p in members) and any(p.edited for p in members)
-
 
 def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) -> Choice:
     """Take the best candidate of the behaviour that most speaks for, or none when too little does."""
