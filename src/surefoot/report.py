@@ -279,9 +279,9 @@ def _strength(state: RunState) -> list[str]:
         return []
     lines = ["## Strength of the tests", "", f"{_capital(in_words(tried))}.", ""]
     for alike in by_form(unnoticed(tried)):
-        first, ways = alike[0], f", in {len(alike)} ways" if len(alike) > 1 else ""
+        first, each = alike[0], f", each of {len(alike)}," if len(alike) > 1 else ""
         why = "passes every test" if first.ended == "survived" else "gave no clear answer"
-        lines += [f"`{first.file}:{first.line}` {why}{ways}:", ""]
+        lines += [f"A wrong `{first.file}:{first.line}`{each} {why}:", ""]
         lines += ["```diff", shown_together(alike), "```", ""]
     return lines
 

@@ -128,7 +128,9 @@ def test_mutants_of_one_place_are_told_together() -> None:
         "@@ -1,2 +1,2 @@",
         " def last(x):",
         "-    return x[-1] + x[-1]",
-        *(f"+    return {text}" for text in texts),
+        f"+    return {texts[0]}",
+        "or",
+        f"+    return {texts[1]}",
     ]
     told = in_words(replace(STRONG, mutants=(*alive, mutant("survived"), other)))
     assert told.endswith("; a.py:3 survived (3 mutants), a.py:3 unclear")

@@ -311,10 +311,14 @@ def by_form(mutants: Iterable[Mutant]) -> tuple[tuple[Mutant, ...], ...]:
 
 
 def shown_together(alike: Sequence[Mutant]) -> str:
-    """One diff of mutants of one form: where a diff has the line that comes in, that of each."""
+    """One diff of mutants of one form: where a diff has what comes in, that of each, with a row `or` between them."""
     rows = alike[0].patch.splitlines()
     end = max((n for n, row in enumerate(rows, 1) if _comes_in(row)), default=len(rows))
-    others = [row for m in alike[1:] for row in m.patch.splitlines() if _comes_in(row)]
+    others = [
+        row
+        for m in alike[1:]
+        for row in ("or", *(row for row in m.patch.splitlines() if _comes_in(row)))
+    ]
     return "\n".join([*rows[:end], *others, *rows[end:]])
 
 
