@@ -110,6 +110,10 @@ class Shop:
             check=False,
         )
 
+    def explained(self, run: Mapping[str, object]) -> str:
+        """What `surefoot explain` says of a run."""
+        return self.surefoot("explain", str(run["run_id"])).stdout
+
     def show(self, revision: object) -> str:
         """A file of a commit."""
         return subprocess.run(

@@ -44,6 +44,18 @@ def test_agreement_wins() -> None:
     assert "1 other behaviour passes" in choice.reason
 
 
+def test_one_answer_alone_is_not_taken() -> None:
+    """However well it does: a second answer, or an edit, has to have the same behaviour."""
+    one = passing("one", "a b", samples=1, examples=(True,), kept=1.0)
+    assert choose([one], WEIGHTS).taken is None
+    assert "one answer alone" in choose([one], WEIGHTS).reason
+    for other in (
+        passing("other", "a b", samples=1, examples=(True,), kept=1.0),
+        passing("edit", "a b", edited=True, examples=(True,), kept=1.0),
+    ):
+        assert choose([one, other], WEIGHTS).taken is not None
+
+
 def test_too_little_speaks_for_any() -> None:
     """Behaviours that differ with equal support are left alone, and the reason says so."""
     choice = choose([passing(t, t, samples=1) for t in "abc"], WEIGHTS)
@@ -61,7 +73,7 @@ def test_answers_made_for_the_test_are_never_taken() -> None:
 
 def test_examples_decide_first() -> None:
     """A candidate that holds more examples of docstring and issue beats any number that hold fewer."""
-    right = passing("right", "a", samples=1, examples=(True, True))
+    right = passing("right", "a", samples=2, examples=(True, True))
     wrong = passing("wrong", "b", samples=5, examples=(True, False))
     assert choose([wrong, right], WEIGHTS).taken is right
 

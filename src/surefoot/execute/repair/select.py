@@ -72,6 +72,11 @@ class Cluster:
     weight: float
     """What speaks for it."""
 
+    @property
+    def is_one_answer(self) -> bool:
+        """A single sample of the model and nothing else: what a script that takes the first answer that passes would take."""
+        return sum(p.samples for p in self.members) == 1 and not any(p.edited for p in self.members)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -106,6 +111,9 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
     )
+    if best.is_one_answer:
+        reason = f"not sure: one answer alone, which nothing else agrees with: {said}"
+        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     if confidence < weights.need:
         reason = f"not sure: {said}, {weights.need:.2f} is needed"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
