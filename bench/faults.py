@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from bench.repository import opened
 from bench.turn import MENDED, AtOnce, Nobody
 from surefoot.decisions.planning import RulePlanner
 from surefoot.events.calls import (
@@ -30,7 +31,6 @@ from surefoot.events.calls import (
     ModelFailed,
     ModelReplied,
 )
-from surefoot.events.orchestration import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository
@@ -57,7 +57,6 @@ from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import (
     Audit,
-    Digest,
     FileEdit,
     Issue,
     Message,
@@ -185,7 +184,8 @@ class Range:
             workspace = stack.enter_context(
                 open_workspace(self._repository, RunId(f"r{self._runs}"), home=self._user.home)
             )
-            journal.record(self._opened(next(iter(models))))
+            issue = Issue(source="test", tests=("tests/test_it.py",))
+            journal.record(opened(self._repository, issue, model=next(iter(models))))
             askers = {
                 name: MeteredModel(
                     stack.enter_context(closing(_model(name, url))), journal, self._ceilings, clock
@@ -202,21 +202,6 @@ class Range:
             tokens=_tokens(journal.spend().usage),
             complaint=_complaint(events, journal, tuple(proxies.values()))
             or _misnamed(events, models, proxies),
-        )
-
-    def _opened(self, model: str) -> RunOpened:
-        repository = self._repository
-        return RunOpened(
-            issue=Issue(source="test", tests=("tests/test_it.py",)),
-            mode="auto_solve_full",
-            model=model,
-            repo=str(repository.root),
-            branch=repository.branch,
-            base=repository.head,
-            base_tree=repository.tree,
-            settings=Digest("0" * 64),
-            seed=0,
-            version="0",
         )
 
     def _ports(

@@ -4,6 +4,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from surefoot.events.orchestration import RunOpened
+from surefoot.gitops import Repository
+from surefoot.values import Digest, Issue, TreeId
+
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "Bench",
     "GIT_AUTHOR_EMAIL": "bench@bench.invalid",
@@ -36,6 +40,22 @@ def commit_all(root: Path) -> None:
     git(root, "config", "user.email", "bench@bench.invalid")
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--no-verify", "--message", "base")
+
+
+def opened(repository: Repository, issue: Issue, *, model: str = "scripted") -> RunOpened:
+    """The first event of a run that is put together by hand, with the product's own parts and no settings."""
+    return RunOpened(
+        issue=issue,
+        mode="auto_solve_full",
+        model=model,
+        repo=str(repository.root),
+        branch=repository.branch,
+        base=repository.head,
+        base_tree=TreeId(repository.tree),
+        settings=Digest("0" * 64),
+        seed=0,
+        version="0",
+    )
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> None:

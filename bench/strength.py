@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from bench.patients.catalogue import Patient
 from bench.patients.stage import python_of, stage, unpacked
 from bench.patients.verify import chosen
-from surefoot.events.orchestration import RunOpened
+from bench.repository import opened
 from surefoot.events.work import MutantsTried
 from surefoot.execute import PythonMutator
 from surefoot.gitops import Repository
@@ -38,7 +38,6 @@ from surefoot.system import SystemClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
     Audit,
-    Digest,
     FileEdit,
     Issue,
     Limits,
@@ -107,7 +106,8 @@ def measure(root: Path, python: Path, fix: Mapping[str, str], folder: Path) -> M
     plan = detect(root, python=str(python), command=None, environ={})
     assert isinstance(plan, SuitePlan)  # a Python package, and no command was named
     journal = Journal(MemoryLedger(clock=clock), clock)
-    journal.record(_opened(repository))
+    issue = Issue(source="text", text="the fix as it was released")
+    journal.record(opened(repository, issue))
 
     limits = Limits(wall_s=900)
     with (
@@ -129,21 +129,6 @@ def measure(root: Path, python: Path, fix: Mapping[str, str], folder: Path) -> M
         tried, took = taking(used_s, lambda: prover.strength(tree, base))
     assert tried is not None  # there is a meter
     return Measured(tests=len(report.collected), suite=whole, mutants=took, tried=tried)
-
-
-def _opened(repository: Repository) -> RunOpened:
-    return RunOpened(
-        issue=Issue(source="text", text="the fix as it was released"),
-        mode="auto_solve_full",
-        model="",
-        repo=str(repository.root),
-        branch=repository.branch,
-        base=repository.head,
-        base_tree=repository.tree,
-        settings=Digest("0" * 64),
-        seed=1,
-        version="0",
-    )
 
 
 def of_bundled(folder: Path) -> Measured:

@@ -18,8 +18,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.repository import opened
 from surefoot.decisions.planning import RulePlanner
-from surefoot.events.orchestration import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository
@@ -52,7 +52,6 @@ from surefoot.testing.repository import ScratchRepository
 from surefoot.values import (
     Audit,
     Diff,
-    Digest,
     FileEdit,
     Issue,
     ReportState,
@@ -165,31 +164,16 @@ def measure(folder: Path, turns: int, files: int) -> list[float]:
     clock = SystemClock()
     run_id = RunId("bench")
     file = folder / "events.jsonl"
-    opened = FileLedger.open(file, blobs=folder / "blobs", trace_id=run_id, clock=clock, redact=str)
+    kept = FileLedger.open(file, blobs=folder / "blobs", trace_id=run_id, clock=clock, redact=str)
     with (
-        contextlib.closing(opened) as ledger,
+        contextlib.closing(kept) as ledger,
         open_workspace(repository, run_id, home=user.home) as workspace,
     ):
         journal = Journal(ledger, clock)
-        journal.record(_opened(repository))
+        journal.record(opened(repository, Issue(source="text", text="Every test fails.")))
         Run(_ports(journal, workspace, executor, folder, turns)).run()
     gaps = zip(executor.ends, executor.starts[1:], strict=False)
     return [(after - before) * 1000 for before, after in gaps]
-
-
-def _opened(repository: Repository) -> RunOpened:
-    return RunOpened(
-        issue=Issue(source="text", text="Every test fails."),
-        mode="auto_solve_full",
-        model="scripted",
-        repo=str(repository.root),
-        branch=repository.branch,
-        base=repository.head,
-        base_tree=repository.tree,
-        settings=Digest("0" * 64),
-        seed=0,
-        version="0",
-    )
 
 
 def _ports(

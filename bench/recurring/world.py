@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.recurring.needs import Task
+from bench.repository import opened
 from bench.turn import Nobody
 from surefoot.decisions.planning import RulePlanner, Ways
 from surefoot.events.envelope import Event, Recorded
-from surefoot.events.orchestration import RunOpened
 from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository
@@ -61,7 +61,6 @@ from surefoot.values import (
     TestOutcome,
     TestReport,
     TestResult,
-    TreeId,
     Usage,
 )
 from surefoot.workbench import Forging, Workbench
@@ -185,7 +184,7 @@ class World:
         ):
             journal = Journal(ledger, clock, self._follow)
             issue = Issue(source="text", text=task.issue)
-            journal.record(_opened(repository, issue, journal))
+            journal.record(opened(repository, issue))
             Run(self._ports(journal, workspace, task, say)).run()
             spend = journal.spend()
             status = journal.state.status or RunStatus.ERROR
@@ -300,18 +299,3 @@ class _Speaker(ScriptedModel):
                 prompt_tokens=self.count_tokens(request.messages), completion_tokens=len(text) // 4
             ),
         )
-
-
-def _opened(repository: Repository, issue: Issue, journal: Journal) -> RunOpened:
-    return RunOpened(
-        issue=issue,
-        mode="auto_solve_full",
-        model="scripted",
-        repo=str(repository.root),
-        branch=repository.branch,
-        base=repository.head,
-        base_tree=TreeId(repository.tree),
-        settings=journal.put(b"{}"),
-        seed=0,
-        version="0",
-    )
