@@ -32,6 +32,7 @@ _COMPARE_SWAPS: Final[Mapping[str, Mapping[str, float]]] = {
     "is": {"is not": 0.8, "==": 0.3},
     "is not": {"is": 0.8, "!=": 0.3},
 }
+_MEMBER: Final = {"==": "in", "!=": "not in"}
 _BINARY: Final[Mapping[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("+", r"\+"),
     ast.Sub: ("-", r"-"),
@@ -122,11 +123,31 @@ def _compare(site: Site, node: ast.Compare) -> Iterator[Mutation]:
             for other, weight in _COMPARE_SWAPS[symbol].items():
                 edit = TextEdit(start=place[0], end=place[1], text=other)
                 yield site.edit([edit], node, "compare", weight)
+            for pair in _joined(right) if symbol in {"==", "!="} else ():
+                start, end = site.source.start(right), site.source.end(right)
+                edits = [
+                    TextEdit(start=place[0], end=place[1], text=_MEMBER[symbol]),
+                    TextEdit(start=start, end=end, text=repr(pair)),
+                ]
+                yield site.edit(edits, node, "extend", 0.25)
             if symbol in {"in", "not in"} and len(node.ops) == 1:
                 yield site.replace(
                     node, f"{site.text(right)} {symbol} {site.text(left)}", "operands", 0.3
                 )
         left = right
+
+
+def _joined(asked: ast.expr) -> Iterator[tuple[object, object]]:
+    """A constant with each of its neighbours: what was asked for stays, and another value joins it."""
+    match asked:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() as number):
+            yield from ((number, number + 1), (number - 1, number))
+        case ast.Constant(value=str() as text) if text != text.swapcase():
+            yield (text, text.swapcase())
+        case _:
+            pass
 
 
 def _boolean(site: Site, node: ast.BoolOp) -> Iterator[Mutation]:
