@@ -7,6 +7,7 @@ of other modules is captured when they are made, before any code of the project 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -23,6 +24,7 @@ OURS = os.path.dirname(os.path.abspath(__file__))
 DETAIL = 8_000
 MESSAGE = 600
 FRAMES = 50
+ADDRESS = re.compile(r"(?i) at 0x[0-9a-f]+")
 WATCHED = ("_pytest", "pluggy", "pytest", "unittest")
 
 
@@ -33,6 +35,11 @@ def plain(text: object, limit: int) -> str:
         return whole
     head = limit // 4
     return whole[:head] + "\n[...]\n" + whole[len(whole) - (limit - head - 7) :]
+
+
+def settled(text: object) -> str:
+    """`text` without the addresses of objects, which are others in each process and say nothing."""
+    return ADDRESS.sub(" at 0x...", str(text))
 
 
 # --- what one test did ---------------------------------------------------------------------------
@@ -63,8 +70,8 @@ def describe(excinfo: Any, report: Any, root: str) -> Fields:
         text = str(getattr(report, "longreprtext", "") or report.longrepr)
         last = [line for line in text.splitlines() if line.strip()][-2:]
         return {
-            "message": plain("\n".join(last), MESSAGE),
-            "detail": plain(text, DETAIL),
+            "message": plain(settled("\n".join(last)), MESSAGE),
+            "detail": plain(settled(text), DETAIL),
             "frames": [],
         }
     error = excinfo.value
@@ -77,8 +84,8 @@ def describe(excinfo: Any, report: Any, root: str) -> Fields:
         message = f"{type(error).__name__} (its text cannot be shown: {type(problem).__name__})"
     text = str(getattr(report, "longreprtext", "") or report.longrepr)
     return {
-        "message": plain(message, MESSAGE),
-        "detail": plain(text, DETAIL),
+        "message": plain(settled(message), MESSAGE),
+        "detail": plain(settled(text), DETAIL),
         "frames": frames_of(error.__traceback__, root),
     }
 
@@ -138,7 +145,7 @@ class Phases:
 
 def _skip_reason(report: Any) -> str:
     where = getattr(report, "longrepr", None)
-    return str(where[2]) if isinstance(where, tuple) and len(where) == 3 else ""  # noqa: PLR2004
+    return settled(where[2]) if isinstance(where, tuple) and len(where) == 3 else ""  # noqa: PLR2004
 
 
 # --- the pytest plugin ---------------------------------------------------------------------------
@@ -179,7 +186,7 @@ def record_hooks(hooks: Hooks, say: Say, root: str, now: dict[str, Phases]) -> N
             say("collect-skip", id=plain(report.nodeid, 4 * MESSAGE), message=reason)
 
     def pytest_internalerror(excrepr: Any) -> None:
-        say("internal-error", message=plain(excrepr, DETAIL))
+        say("internal-error", message=plain(settled(excrepr), DETAIL))
 
     for function in (
         pytest_runtest_protocol,

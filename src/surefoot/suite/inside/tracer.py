@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 import sys
 import threading
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing import Self
 
+ADDRESS = re.compile(r"(?i) at 0x[0-9a-f]+")
+"""Of an object: another one in each process, and it says nothing."""
 ENTRIES = 60
 HEAD = 15
 LOOKS = 5_000
@@ -92,7 +95,7 @@ class Tracer:
     def show(self, value: Any) -> str:
         """A short text of a value; the project's own `__repr__` may break."""
         try:
-            return self._repr.repr(value).replace("\n", " ")
+            return ADDRESS.sub(" at 0x...", self._repr.repr(value)).replace("\n", " ")
         except Exception as problem:  # noqa: BLE001  # __repr__ of a half-built object
             return f"<{type(value).__name__}: repr failed with {type(problem).__name__}>"
 

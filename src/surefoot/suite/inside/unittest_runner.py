@@ -222,7 +222,11 @@ def run(
 def described(hooks: Any, error: Any, root: str) -> dict[str, Any]:
     """Message, detail and frames of an exception; only the reason of a skip."""
     if error is None or isinstance(error, Failed):
-        return {"message": hooks.plain(error or "", hooks.MESSAGE), "detail": "", "frames": []}
+        return {
+            "message": hooks.plain(hooks.settled(error or ""), hooks.MESSAGE),
+            "detail": "",
+            "frames": [],
+        }
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     fields: dict[str, Any] = hooks.describe(
         types.SimpleNamespace(value=error), types.SimpleNamespace(longrepr=text), root
