@@ -35,6 +35,7 @@ from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.ledger import read_events
 from surefoot.ledger.blobs import BlobStore
+from surefoot.policy import read_mode
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
 from surefoot.sandbox import open_processes
@@ -92,6 +93,8 @@ def start(
             if project.untrusted:
                 told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
                 journal.record(PolicyWarning(rule="untrusted-settings", what=told))
+            for told in read_mode(frozen.mode)[1]:
+                journal.record(PolicyWarning(rule="mode", what=told))
             with open_workspace(
                 project.repository,
                 run_id,

@@ -13,6 +13,7 @@ from surefoot.cli.common import (
     open_here,
     print_json,
     surroundings,
+    to_write,
 )
 
 if TYPE_CHECKING:
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 def audit(
     repo: RepoOption = Path(),
     sarif_out: Annotated[
-        Path | None, typer.Option("--sarif-out", help="Write findings as SARIF 2.1.0.")
+        Path | None,
+        typer.Option("--sarif-out", help="Write findings as SARIF 2.1.0.", callback=to_write),
     ] = None,
     summary_out: Annotated[
-        Path | None, typer.Option("--summary-out", help="Write the counts as summary.json.")
+        Path | None,
+        typer.Option("--summary-out", help="Write the counts as summary.json.", callback=to_write),
     ] = None,
     enforce: Annotated[
         bool,

@@ -105,6 +105,16 @@ def surroundings(person: "Person", progress: "Progress") -> "Surroundings":
     return Surroundings.real(os.environ, person, progress)
 
 
+def to_write(path: Path | None) -> Path | None:
+    """A file that an option asks to be written, refused before the work where it could not be."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise typer.BadParameter(
+            f"{path} cannot be written: {why}; name a file in a folder that is there"
+        )
+    return path
+
+
 def print_json(value: object) -> None:
     """One JSON object on one line, the last of standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli.common import JsonOption, RepoOption, checker, open_here, print_json
+from surefoot.cli.common import JsonOption, RepoOption, checker, open_here, print_json, to_write
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
     from surefoot.preflight import Inventory, Problem
 
 SarifOption = Annotated[
-    Path | None, typer.Option("--sarif-out", help="Write what is wrong as SARIF 2.1.0.")
+    Path | None,
+    typer.Option("--sarif-out", help="Write what is wrong as SARIF 2.1.0.", callback=to_write),
 ]
 _WRONG = 1
 """Exit code: something that is claimed does not hold. Not answered is 2."""

@@ -109,6 +109,16 @@ BUDGETS: Final[Mapping[Mode, tuple[int, float, int]]] = {
 """Default iterations, seconds and changed files of each mode (SPEC B1)."""
 
 
+def read_mode(user_mode: str) -> tuple[Mode, list[str]]:
+    """The mode that a name means, and what to warn of: an unknown one is the mode that does least."""
+    try:
+        return Mode(user_mode), []
+    except ValueError:
+        known = ", ".join(Mode)
+        told = f"mode {user_mode!r} is unknown and is read as report_only; the modes are {known}"
+        return Mode.REPORT_ONLY, [told]
+
+
 def resolve_policy(
     user_mode: str,
     execution_lock: bool,  # noqa: FBT001  # the signature is a published contract
@@ -122,12 +132,7 @@ def resolve_policy(
     """
     _check(StateKeys, state, "state")
     _check_flags(risk_flags)
-    warnings: list[str] = []
-    try:
-        mode = Mode(user_mode)
-    except ValueError:
-        mode = Mode.REPORT_ONLY
-        warnings.append(f"mode {user_mode!r} is unknown and was read as report_only")
+    mode, warnings = read_mode(user_mode)
     iterations, seconds, files = BUDGETS[mode]
     stops = ["the execution lock is on"] if execution_lock else []
     fix = not execution_lock and mode is not Mode.REPORT_ONLY

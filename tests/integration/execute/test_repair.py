@@ -128,3 +128,71 @@ def test_an_edit_that_mends_a_part_is_followed_before_a_model_is_asked_for_long(
     assert "if last < first:" in fixed
     assert "(first + last) // 2" in fixed
     assert run["model_calls"] < RepairLimits().before_deeper
+
+
+CART = '''"""Carts."""
+
+
+class Cart:
+    """What somebody buys."""
+
+    def __init__(self):
+        self.prices = []
+
+    def add(self, price):
+        """Put in one thing; the cart itself, so that calls can follow each other."""
+        self.prices.append(price)
+        return self
+
+    def total(self):
+        """Sum of all prices."""
+        if self.prices == [2, 3]:
+            raise RuntimeError("full")
+        return sum(self.prices)
+'''
+CARTS = """from shop import Cart
+
+
+def test_total():
+    cart = Cart()
+    assert cart.add(2).add(3).total() == 5
+
+
+def test_chain():
+    cart = Cart()
+    assert cart.add(1) is cart
+"""
+
+
+def test_a_run_whose_tests_show_objects_is_replayed_the_same(tmp_path: Path) -> None:
+    """Where an object lies differs from process to process, and is nobody's fact."""
+    shop = Shop(tmp_path, CARTS, code=CART, max_candidates=400)
+    model = shop.scripted([])
+    run = shop.run("solve", "--test", "test_shop.py::test_total", "--model", model)
+    assert run["model_calls"]  # prompts tell how the test fails
+    again = shop.surefoot("replay", str(run["run_id"]))
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_an_issue_that_cannot_be_reproduced_says_so(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, TESTS)
+    run = shop.solve([], issue="the shop is slow")
+    assert run["status"] == "blocked"
+    assert "no test could be written that fails" in shop.explained(run)
+
+
+def test_an_unknown_mode_is_warned_of(tmp_path: Path) -> None:
+    """It does least, and says so while it runs and afterwards."""
+    shop = Shop(tmp_path, TESTS + DISCOUNT)
+    done = shop.surefoot("solve", "x", "--mode", "bogus", "--model", shop.scripted([]))
+    assert "mode 'bogus' is unknown and is read as report_only" in done.stderr
+    assert "auto_solve_full" in done.stderr
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, TESTS)
+    for command in (("audit",), ("preflight", "test_shop.py"), ("parity", "test_shop.py")):
+        done = shop.surefoot(*command, "--sarif-out", str(tmp_path / "nowhere" / "f.sarif"))
+        assert done.returncode == 2
+        assert "there is no folder" in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr

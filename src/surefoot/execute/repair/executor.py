@@ -127,7 +127,11 @@ class _Round:
         if isinstance(found, ModelFailure):
             return found
         if found is None:
-            self._say("No test could be written that fails for the reason that the issue gives.")
+            self._learn(
+                "not reproduced",
+                "no test could be written that fails for the reason that the issue gives; a failing test helps, "
+                "or what is called, what it gives and what it should give, or a stronger model",
+            )
             return None
         ids = tuple(r.test_id for r in found.failing)
         self._learn(
