@@ -1,12 +1,14 @@
 """Reading runs back: queries over the projection, and `verify`. Nothing here asks a model or writes into a run."""
 
+import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import get_args
 
 from surefoot.errors import UsageError
 from surefoot.events.classes import EventClass
-from surefoot.events.envelope import Recorded
+from surefoot.events.envelope import Event, Recorded
 from surefoot.kernel.budget import share_used
 from surefoot.kernel.ports import RouteRequest
 from surefoot.kernel.state import RunState, fold
@@ -80,6 +82,13 @@ def _pressure(state: RunState) -> float:
     return share_used(ceilings, replace(state.spend, time_s=state.elapsed_s(now)))
 
 
+def _kinds() -> tuple[str, ...]:
+    """Types of events, as `--type` takes them."""
+    return tuple(
+        str(next(f.default for f in fields(event) if f.name == "kind")) for event in get_args(Event)
+    )
+
+
 def query(
     project: Project,
     *,
@@ -93,11 +102,19 @@ def query(
     """Events for which all that is given holds, in order.
 
     Raises:
-        UsageError: `event_class` is not one of the seven.
+        UsageError: `event_class` is not one of the seven, or `kind` not one of their types.
     """
     known = next((c for c in _CLASSES if c == event_class), None)
     if event_class is not None and known is None:
         raise UsageError(f"class {event_class!r} is unknown; there are {', '.join(_CLASSES)}")
+    if kind is not None and kind not in _kinds():
+        near = difflib.get_close_matches(kind, _kinds(), n=3, cutoff=0.4)
+        told = (
+            f"; near are {', '.join(near)}"
+            if near
+            else "; `surefoot events` without it shows which there are"
+        )
+        raise UsageError(f"type {kind!r} is unknown{told}")
     with projection(project) as found:
         return found.query(
             trace=trace,

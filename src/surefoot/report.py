@@ -123,7 +123,7 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         elif isinstance(event, RunAccepted):
             ending = f"accepted as {event.commit} on {event.branch}"
         elif isinstance(event, RunRejected):
-            ending = f"rejected: {event.reason}"
+            ending = f"rejected: {event.reason}" if event.reason else "rejected"
     plain = [r.event for r in events]
     return Story(
         run_id=run_id,

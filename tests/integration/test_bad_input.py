@@ -98,7 +98,8 @@ def test_broken_settings(surefoot: Surefoot, patient: Path, content: bytes, word
     ("args", "stdin", "word"),
     [
         (["no/such/file.md"], "", "no/such/file.md"),
-        (["."], "", "cannot be read"),
+        (["."], "", "is a folder"),
+        ([""], "", "empty"),
         (["-"], "", "empty"),
         (["x y", "--test", "a"], "", "not several"),
         (["--sarif", "ISSUE.md"], "", "SARIF"),

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from surefoot.errors import UsageError
 from surefoot.events.orchestration import RunOpened, RunStopped
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
+from surefoot.inspection import query
 from surefoot.kernel.journal import Journal
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
@@ -184,6 +186,26 @@ def test_a_rejected_run_is_not_taken_up_again(
     with pytest.raises(UsageError, match="was rejected: no; start a new one"):
         resume(project, RUN, around)
     assert refs(project) == []
+
+
+def test_a_rejection_without_a_reason_is_told_without_one(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    opened(project, around, scripted, RunStatus.PAUSED)
+    reject(project, RUN, around, "")
+    with pytest.raises(UsageError, match="was rejected; start a new one"):
+        resume(project, RUN, around)
+
+
+def test_an_unknown_type_of_event_is_refused_and_near_ones_are_named(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """An empty answer would read as that there is none."""
+    opened(project, around, scripted, RunStatus.PAUSED)
+    ask = partial(query, project, trace=None, turn=None, event_class=None, cause=None, limit=9)
+    assert [r.event.kind for r in ask(kind="run.opened")] == ["run.opened"]
+    with pytest.raises(UsageError, match=r"near are .*run\.opened"):
+        ask(kind="run.openend")
 
 
 def test_a_ledger_that_was_cut_short_is_told(

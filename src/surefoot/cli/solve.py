@@ -178,6 +178,9 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Pa
     if given == "-":
         return _checked("stdin", sys.stdin.buffer.read(_MOST_ISSUE_BYTES + 1))
     if _is_file(given):
+        if Path(given).is_dir():
+            told = "name a file that holds the issue, or give its text"
+            raise UsageError(f"{given!r} is a folder and cannot be read; {told}")
         return _checked("file", _read(Path(given)))
     if "\n" not in given and " " not in given and ("/" in given or given.endswith((".md", ".txt"))):
         raise UsageError(f"{given!r} looks like a file, but there is none; give a path or the text")
@@ -209,7 +212,7 @@ def read_strategy(given: str | None) -> str | None:
 
 
 def _is_file(given: str) -> bool:
-    return len(given) < _LONGEST_NAME and "\n" not in given and Path(given).exists()
+    return 0 < len(given) < _LONGEST_NAME and "\n" not in given and Path(given).exists()
 
 
 def _read(path: Path) -> bytes:

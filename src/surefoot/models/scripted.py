@@ -213,7 +213,9 @@ def load_scripted(path: Path, *, name: str = NAME) -> ScriptedModel:
     try:
         script = _Script.model_validate_json(path.read_bytes())
     except OSError as problem:
-        raise SettingsError(f"the scripted model's file cannot be read: {problem}") from problem
+        raise SettingsError(
+            f"the scripted model's file {str(path)!r} cannot be read: {problem.strerror}"
+        ) from problem
     except ValidationError as problem:
         first = problem.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
