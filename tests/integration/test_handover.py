@@ -177,24 +177,16 @@ def test_a_run_killed_after_its_last_event_is_finished_by_resume(
         resume(project, RUN, around)
 
 
+@pytest.mark.parametrize(("why", "told"), [("no", "was rejected: no"), ("", "was rejected")])
 def test_a_rejected_run_is_not_taken_up_again(
-    project: Project, around: Surroundings, scripted: str
+    project: Project, around: Surroundings, scripted: str, why: str, told: str
 ) -> None:
     """Its commits are gone, and nobody wants them back."""
     opened(project, around, scripted, RunStatus.PAUSED)
-    reject(project, RUN, around, "no")
-    with pytest.raises(UsageError, match="was rejected: no; start a new one"):
+    reject(project, RUN, around, why)
+    with pytest.raises(UsageError, match=f"{told}; start a new one"):
         resume(project, RUN, around)
     assert refs(project) == []
-
-
-def test_a_rejection_without_a_reason_is_told_without_one(
-    project: Project, around: Surroundings, scripted: str
-) -> None:
-    opened(project, around, scripted, RunStatus.PAUSED)
-    reject(project, RUN, around, "")
-    with pytest.raises(UsageError, match="was rejected; start a new one"):
-        resume(project, RUN, around)
 
 
 def test_an_unknown_type_of_event_is_refused_and_near_ones_are_named(

@@ -123,7 +123,7 @@ def _compare(site: Site, node: ast.Compare) -> Iterator[Mutation]:
             for other, weight in _COMPARE_SWAPS[symbol].items():
                 edit = TextEdit(start=place[0], end=place[1], text=other)
                 yield site.edit([edit], node, "compare", weight)
-            for pair in _joined(right) if symbol in {"==", "!="} else ():
+            for pair in _joined(right) if symbol in _MEMBER else ():
                 start, end = site.source.start(right), site.source.end(right)
                 edits = [
                     TextEdit(start=place[0], end=place[1], text=_MEMBER[symbol]),
