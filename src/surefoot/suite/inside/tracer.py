@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import reprlib
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
-ADDRESS = re.compile(r"(?i) at 0x[0-9a-f]+")
-"""Of an object: another one in each process, and it says nothing."""
 ENTRIES = 60
 HEAD = 15
 LOOKS = 5_000
@@ -24,10 +22,11 @@ class TooLongError(BaseException):
 
 
 class Tracer:
-    """Records executed lines of `files` (absolute path to shown path) and the locals that change on them."""
+    """Records executed lines of `files` (absolute path to shown path) and the locals that change on them, shown `settled`."""
 
-    def __init__(self, files: dict[str, str]) -> None:
+    def __init__(self, files: dict[str, str], settled: Callable[[object], str]) -> None:
         self._files = files
+        self._settled = settled
         self._lines: dict[str, set[int]] = {shown: set() for shown in files.values()}
         self._values: list[str] = []
         self._tail: list[str] = []
@@ -95,7 +94,7 @@ class Tracer:
     def show(self, value: Any) -> str:
         """A short text of a value; the project's own `__repr__` may break."""
         try:
-            return ADDRESS.sub(" at 0x...", self._repr.repr(value)).replace("\n", " ")
+            return self._settled(self._repr.repr(value)).replace("\n", " ")
         except Exception as problem:  # noqa: BLE001  # __repr__ of a half-built object
             return f"<{type(value).__name__}: repr failed with {type(problem).__name__}>"
 

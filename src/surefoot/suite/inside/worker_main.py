@@ -205,7 +205,7 @@ def start_tracer(trace: Fields) -> Any:
 
     signal.signal(signal.SIGVTALRM, too_long)
     signal.setitimer(signal.ITIMER_VIRTUAL, trace["limit_s"], 1.0)
-    return tracer.Tracer(trace["files"])
+    return tracer.Tracer(trace["files"], hooks.settled)
 
 
 def preloadable(root: str) -> list[str]:
