@@ -1,6 +1,7 @@
 """The trial worker tries candidates one after the other, and none leaves a trace for the next."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,13 @@ from tests.integration.suite.conftest import (
     candidate,
 )
 
+from surefoot.execute.repair.evidence import Probing, probe_for
 from surefoot.execute.repair.examples import Example
-from surefoot.execute.repair.probe import probe_of, words_of
-from surefoot.kernel.ports import Processes
+from surefoot.execute.repair.ground import Files
+from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.probe import Probe, probe_of, words_of
+from surefoot.execute.source import parse, units
+from surefoot.kernel.ports import Processes, TrialWorker
 from surefoot.suite import PytestSuite, SuitePlan
 from surefoot.suite.worker import ForkedWorker
 from surefoot.values import Candidate, Digest, FileEdit, Limits, ReportState
@@ -305,3 +310,70 @@ def test_a_probe_meets_candidates_warm(
         assert isinstance(opened, ForkedWorker)
         words = words_of(opened.attempt(candidate("calc.py", FIXED), (test,)).report.result(test))
         assert (words, opened.ways["cold"], opened.last_why) == (("=35",), 0, "")
+
+
+ODD = """\
+def odd(text):
+    if not text:
+        return None
+    return len(text) % 2 == 0
+
+
+def first(text):
+    return text[0]
+"""
+TEST_ODD = """\
+from odd import first, odd
+
+
+def test_odd():
+    assert odd("abc")
+    assert first("bcd") == "b"
+"""
+
+
+def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """A candidate that gives up what the code says of an empty text is told from one that keeps it; a text that raises is none."""
+    root = tmp_path / "project"
+    (root / "tests").mkdir(parents=True)
+    (root / "odd.py").write_text(ODD)
+    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
+    source, test = parse("odd.py", ODD), parse("tests/test_odd.py", TEST_ODD)
+    assert source is not None
+    assert test is not None
+    files = Files(
+        product={"odd.py": source},
+        tests={"tests/test_odd.py": test},
+        paths=("odd.py", "tests/test_odd.py"),
+    )
+    suspects = {
+        unit.name: Suspect(path="odd.py", unit=unit, score=1.0, lines={}) for unit in units(source)
+    }
+    failing = ("tests/test_odd.py::test_odd",)
+    probes = {
+        s.key: probe
+        for s in suspects.values()
+        if (probe := probe_for(s, files, "", failing=failing, seed=1, count=8)) is not None
+    }
+
+    with ExitStack() as stack:
+
+        def open_worker(probe: Probe) -> TrialWorker:
+            (root / probe.path).write_text(probe.text)
+            return stack.enter_context(suite.worker(root, probe.tests))
+
+        probing = Probing(probes, open_worker)
+        kept = candidate("odd.py", ODD.replace("== 0", "== 1"))
+        lost = candidate("odd.py", ODD.replace("== 0", "== 1").replace("not text", "text is None"))
+        words = [probing.behaviour(c, suspects["odd"]) for c in (kept, lost)]
+        assert words[0] is not None
+        assert words[1] is not None
+        assert words[1][:-1] == words[0][:-1]
+        assert words[1][-1] != words[0][-1]
+        mild = candidate("odd.py", ODD.replace("text[0]", "text[:1]"))
+        same = candidate("odd.py", ODD)
+        assert probing.behaviour(mild, suspects["first"]) == probing.behaviour(
+            same, suspects["first"]
+        )

@@ -19,9 +19,11 @@ from surefoot.execute.repair.examples import (
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
-from surefoot.execute.repair.inputs import like
+from surefoot.execute.repair.inputs import empty_ones, like
 from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
+    RAISED,
+    STUCK,
     Checked,
     Probe,
     Words,
@@ -65,6 +67,7 @@ def probe_for(
         unit.qualname,
         beside,
         inputs=inputs,
+        edges=empty_ones(seen),
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
     )
@@ -138,14 +141,34 @@ class Probing:
         report = self._worker(suspect.key, probe).attempt(candidate, (test,)).report
         return words_of(report.result(test))
 
+    def behaviour(self, candidate: Candidate, suspect: Suspect) -> Words | None:
+        """What a candidate does on the generated inputs, the edges that the unchanged code does not answer left out."""
+        words = self.ask(candidate, suspect, "behaviour")
+        probe = self._probes.get(suspect.key)
+        if words is None or probe is None or not probe.edges:
+            return words
+        before = self._before(suspect)
+        first_edge = len(probe.inputs) - probe.edges
+        if before is None or len(words) != len(before):
+            return words[:first_edge]
+        return tuple(
+            word
+            for place, (word, old) in enumerate(zip(words, before, strict=True))
+            if place < first_edge or not old.startswith((RAISED, STUCK))
+        )
+
+    def _before(self, suspect: Suspect) -> Words | None:
+        """What the unchanged code does on the generated inputs; None when that cannot be found out."""
+        if suspect.key not in self._unchanged:
+            self._unchanged[suspect.key] = self.ask(UNCHANGED, suspect, "behaviour")
+        return self._unchanged[suspect.key]
+
     def kept(self, words: Words | None, suspect: Suspect) -> float | None:
         """Share of the stories of passing tests in which a candidate does what the unchanged code does; None without any."""
         probe = self._probes.get(suspect.key)
         if words is None or probe is None or not probe.steady:
             return None
-        if suspect.key not in self._unchanged:
-            self._unchanged[suspect.key] = self.ask(UNCHANGED, suspect, "behaviour")
-        before = self._unchanged[suspect.key]
+        before = self._before(suspect)
         if before is None:
             return None
         same = sum(words[place] == before[place] for place in probe.steady)
@@ -209,7 +232,7 @@ class Evidence:
         before = self._files.product[suspect.path]
         after = _after(candidate, before)
         probing = self._witnesses.probing
-        words = probing.ask(candidate, suspect, "behaviour")
+        words = probing.behaviour(candidate, suspect)
         return Passing(
             candidate=candidate,
             samples=0,

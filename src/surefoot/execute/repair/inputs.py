@@ -35,6 +35,20 @@ def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments
     return tuple(made)
 
 
+def empty_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
+    """The first seen argument list with each text, list, tuple, set or table in turn empty, where none of those seen was.
+
+    `like` gives no such input, since a caller may never give one: who uses these asks the unchanged code whether it answers.
+    """
+    found: list[Arguments] = []
+    for args in seen[:1]:
+        for place, value in enumerate(args):
+            column = [other[place] for other in seen if len(other) == len(args)]
+            if isinstance(value, str | list | tuple | set | dict) and all(column):
+                found.append((*args[:place], type(value)(), *args[place + 1 :]))
+    return tuple(found)
+
+
 # --- what the seen ones have in common -----------------------------------------------------------
 
 

@@ -201,6 +201,8 @@ class Probe:
     """The same of docstring and issue."""
     steady: tuple[int, ...] = ()
     """Which words of `behaviour` tell a story of a test that passes on the unchanged code."""
+    edges: int = 0
+    """How many of the last words of `behaviour` are of inputs that count only where the unchanged code answers them."""
 
     def test(self, name: str) -> str:
         """Id of one of its tests: `behaviour`, `checked`, `examples`."""
@@ -221,9 +223,14 @@ def probe_of(  # each is a list of its own
     inputs: Sequence[Arguments],
     checked: Sequence[Checked],
     examples: Sequence[Checked],
+    edges: Sequence[Arguments] = (),
     limit_s: float = 0.1,
 ) -> Probe:
-    """A probe of `module.qualname`, in the folder of the test file `beside`; `limit_s` bounds each call, in seconds of the processor."""
+    """A probe of `module.qualname`, in the folder of the test file `beside`; `limit_s` bounds each call, in seconds of the processor.
+
+    `edges` are inputs after `inputs`, which count only where the unchanged code answers them.
+    """
+    inputs = (*inputs, *edges)
     settings = "\n".join(
         (
             f"MARK = {_MARK!r}",
@@ -239,9 +246,10 @@ def probe_of(  # each is a list of its own
     return Probe(
         path=str(PurePosixPath(beside).with_name(_FILE)),
         text=_program(settings, _CALLS),
-        inputs=tuple(inputs),
+        inputs=inputs,
         checked=tuple(checked),
         examples=tuple(examples),
+        edges=len(edges),
     )
 
 
