@@ -7,9 +7,12 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -18,12 +21,15 @@ from surefoot.errors import LedgerError
 from surefoot.events.orchestration import LedgerRepaired
 from surefoot.events.policy import LockChanged
 from surefoot.events.work import FactLearned
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.state import fold
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.disk import told
 from surefoot.testing.clock import FakeClock
 from surefoot.values import Digest, RunId
 
+TraceFunction: TypeAlias = Callable[[FrameType, str, Any], Any]
 RUN = RunId("run-1")
 HOLDER = """
 import fcntl, sys
@@ -46,6 +52,44 @@ def fact(text: str) -> FactLearned:
 
 def texts(path: Path) -> list[str]:
     return [r.event.text for r in read_events(path) if isinstance(r.event, FactLearned)]
+
+
+def interrupted_at(line: int, work: Callable[[], object]) -> bool:
+    """Whether `work` has so many lines in ledger and journal; ctrl-C comes at that one."""
+    seen = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> TraceFunction | None:
+        nonlocal seen
+        if not frame.f_code.co_filename.endswith(("ledger/file.py", "kernel/journal.py")):
+            return None
+        if event == "line":
+            seen += 1
+            if seen == line:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with suppress(KeyboardInterrupt):
+            work()
+    finally:
+        sys.settrace(before)
+    return seen >= line
+
+
+def test_an_interruption_leaves_ledger_and_state_as_one(tmp_path: Path) -> None:
+    """At whatever line ctrl-C comes, an event is recorded whole and known, or it is neither."""
+    ledger = opened(tmp_path)
+    journal = Journal(ledger, FakeClock())
+    line = 1
+    while interrupted_at(line, partial(journal.record, fact("x" * (300 - 7 * line % 300)))):
+        line += 1
+    assert line > 20
+    assert len(texts(tmp_path / "events.jsonl")) > 20
+    assert verify_chain(tmp_path / "events.jsonl") is None
+    assert journal.state == fold(read_events(tmp_path / "events.jsonl"))
+    ledger.close()
 
 
 def test_reopening_goes_on_where_it_was_left(tmp_path: Path) -> None:
@@ -126,6 +170,8 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from surefoot.events.work import FactLearned
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.state import fold
 from surefoot.ledger import FileLedger
 from surefoot.testing.clock import FakeClock
 root = Path(sys.argv[1])

@@ -15,13 +15,14 @@ from surefoot.errors import AcceptError, GitError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.collect import Removed, remove_run
 from surefoot.gitops.files import is_within, parents
-from surefoot.gitops.git import Git, uninterrupted
+from surefoot.gitops.git import Git
 from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user, run_post_commit
 from surefoot.gitops.lease import Home, Lease
 from surefoot.gitops.objects import Objects
 from surefoot.gitops.refs import RefChange, RunRefs
 from surefoot.gitops.replay import replay
 from surefoot.gitops.repository import Repository
+from surefoot.interrupts import uninterrupted
 from surefoot.vocabulary import CommitId, RunId, TreeId
 
 Verify = Callable[[TreeId, str], str | None]

@@ -5,17 +5,14 @@ are off, and no `GIT_*` variable of the caller reaches it except the few that sa
 Filters, attributes and ignore rules stay the user's. `Git.as_user` is the exception that `accept` needs.
 """
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 from surefoot.errors import EnvironmentBrokenError, GitError, RepositoryError
 
@@ -195,33 +192,6 @@ class Git:
         return RepositoryError(
             f"git cannot work in {str(self.cwd)!r} ({error.strerror}); name a folder that exists and can be read"
         )
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back ctrl-C and termination until the block's git command, which inherits this, has ended.
-
-    Blocking is for the command; another thread of this process may still receive the signal, so here it is only noted and
-    raised again behind the block.
-    """
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    noted: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        noted.append(number)
-
-    handlers: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        handlers = {n: signal.signal(n, note) for n in numbers}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for caught in dict.fromkeys(noted):
-            signal.raise_signal(caught)
 
 
 def check_git(env: Mapping[str, str] | None = None) -> str:

@@ -17,7 +17,8 @@ from typing import Final
 
 from surefoot.errors import RepositoryError, UsageError
 from surefoot.gitops.files import mended
-from surefoot.gitops.git import Git, decode, encode, uninterrupted
+from surefoot.gitops.git import Git, decode, encode
+from surefoot.interrupts import uninterrupted
 from surefoot.vocabulary import CommitId, RunId
 
 BRANCHES: Final = "refs/heads/surefoot/"

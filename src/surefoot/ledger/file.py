@@ -10,6 +10,7 @@ from pathlib import Path
 from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import LedgerRepaired
+from surefoot.interrupts import uninterrupted
 from surefoot.kernel.ports import Clock, Progress
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.chain import ChainBrokenError, Link, links
@@ -109,9 +110,10 @@ class FileLedger:
     ) -> tuple[Recorded, ...]:
         """Add several under one fsync, in order; `cause` is the cause of each, else each causes the next.
 
-        After a failure of the disk nothing more is appended until the ledger is opened again.
+        After a failure of the disk nothing more is appended until the ledger is opened again. An interruption waits until
+        all of it is there: the next line is written where the last one that is known of ends.
         """
-        with self._lock:
+        with uninterrupted(), self._lock:
             if self._refusal:
                 raise LedgerError(self._refusal)
             batch = compose(

@@ -11,8 +11,8 @@ import pytest
 
 from surefoot.errors import EnvironmentBrokenError, RepositoryError
 from surefoot.gitops import Git, Repository, check_git
-from surefoot.gitops.git import uninterrupted
 from surefoot.gitops.reading import tree_checkout, tree_diff, tree_exists
+from surefoot.interrupts import uninterrupted
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import TreeId
