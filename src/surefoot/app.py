@@ -147,14 +147,17 @@ def resume(
             if not (project.runs / run_id / SUMMARY).exists():  # killed after its last event
                 return finish(project, run_id, journal)
             raise UsageError(f"run {run_id} ended as {status}; only an unfinished run is resumed")
-        frozen = _with_larger(thaw(journal.get(opened.settings)), larger)
+        before = thaw(journal.get(opened.settings))
+        frozen = _with_larger(before, larger)
         with scratch_folder(project) as scratch:
             cast = live_cast(project, frozen, around, run_id)
             parts = parts_of(project, frozen, around, scratch, cast)
             project.prepare()
             turn = journal.state.turn
             (project.runs / run_id / SUMMARY).unlink(missing_ok=True)
-            journal.record(RunResumed(interrupted_turn=turn.turn_id if turn else None))
+            settings = None if frozen == before else journal.put(encode(frozen))
+            resumed = RunResumed(interrupted_turn=turn.turn_id if turn else None, settings=settings)
+            journal.record(resumed)
             _tell_refusal(journal, lifecycle)
             with reopen_workspace(
                 project.repository,

@@ -8,7 +8,6 @@ from pathlib import Path
 from surefoot.app import Outcome, read_story_of, start
 from surefoot.assembly import (
     Cast,
-    Frozen,
     Request,
     Session,
     Surroundings,
@@ -20,7 +19,7 @@ from surefoot.assembly import (
 )
 from surefoot.decisions.tool_call import SHAPED_CALL, TOOL_CALL
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events.orchestration import RunOpened
+from surefoot.events.orchestration import RunOpened, RunResumed
 from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import untracked
@@ -71,7 +70,7 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     except LedgerError as error:
         return Replayed(compared=0, divergence=str(error))
     try:
-        _play(project, opened, thaw(blobs.get(opened.settings)), around, tape)
+        _play(project, tape.opened or opened, around, tape)
     except LedgerError as error:
         return Replayed(compared=tape.compared, divergence=str(error))
     return Replayed(compared=tape.compared, divergence=tape.unmet())
@@ -124,10 +123,9 @@ def _by_policy(settings: Settings, policy: str) -> Settings:
     return settings.model_copy(update={"tools": tools})
 
 
-def _play(
-    project: Project, opened: RunOpened, frozen: Frozen, around: Surroundings, tape: Tape
-) -> None:
-    there = _at(project, opened)
+def _play(project: Project, opened: RunOpened, around: Surroundings, tape: Tape) -> None:
+    there, blobs = _at(project, opened), BlobStore(project.blobs)
+    frozen = thaw(blobs.get(opened.settings))
     taped = replace(around, clock=tape, person=tape, progress=tape)
     run_id = around.ids.run_id(around.clock.now())
     told = tape.environment()
@@ -140,7 +138,7 @@ def _play(
         push=tape.push,
         system=told.system if told else None,
         sandbox=told.sandbox if told else None,
-        shelf=TapedShelf(tape.ahead, BlobStore(project.blobs).get),
+        shelf=TapedShelf(tape.ahead, blobs.get),
         cut_at=tape.cut_at,
     )
     with scratch_folder(project) as scratch:
@@ -162,7 +160,7 @@ def _play(
                 action=frozen.settings.git.turn_action,
             ) as workspace:
                 journal = Journal(ledger, tape)
-                settings = journal.put(BlobStore(project.blobs).get(opened.settings))
+                settings = journal.put(blobs.get(opened.settings))
                 journal.record(replace(opened, settings=settings))
                 session = Session(
                     project=there,
@@ -176,10 +174,28 @@ def _play(
                 while journal.state.status in RESUMABLE and tape.unmet() is not None:
                     for answer in tuple(tape.given()):
                         journal.record(answer)
+                    resumed = tape.resumed()
+                    if resumed is not None:
+                        session = _taken_up(session, resumed, blobs, scratch, cast)
                     drive(session, workspace)
         finally:
             ledger.close()
             remove_work(project.repository, run_id, home=project.home)
+
+
+def _taken_up(
+    session: Session, resumed: RunResumed, blobs: BlobStore, scratch: Path, cast: Cast
+) -> Session:
+    """The session after the run was taken up again, perhaps with other settings."""
+    journal = session.journal
+    if resumed.settings is None:
+        journal.record(replace(resumed, interrupted_turn=None))
+        return session
+    data = blobs.get(resumed.settings)
+    journal.record(RunResumed(interrupted_turn=None, settings=journal.put(data)))
+    frozen = thaw(data)
+    parts = parts_of(session.project, frozen, session.around, scratch, cast)
+    return replace(session, frozen=frozen, parts=parts)
 
 
 def _at(project: Project, opened: RunOpened) -> Project:

@@ -30,12 +30,16 @@ from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import (
     AnswerGiven,
     Decided,
+    PhaseChanged,
     QuestionAnswered,
+    RunOpened,
     RunResumed,
+    RunStopped,
     TurnStarted,
 )
 from surefoot.events.policy import ModelAllowed, ModelDenied
 from surefoot.events.work import GitStage, MutantsTried, TestsRan, TestsWatched, ToolFinished
+from surefoot.kernel.lifecycle import Trigger
 from surefoot.kernel.noted import messages_digest
 from surefoot.kernel.ports import (
     Answer,
@@ -83,8 +87,8 @@ _SILENT: Final = frozenset(
         "promotion.decided",  # of the repository, not of the run
     }
 )
-_SPOKEN: Final = (ModelOpened, TokensCounted, ModelReplied, ModelFailed)
-"""What a turn that was cut off got to hear, and its second attempt heard again."""
+_KEPT: Final = (ModelOpened, TokensCounted, ModelReplied, ModelFailed, PhaseChanged, RunStopped)
+"""Of a turn that was cut off: what it got to hear, and its second attempt heard again, and how the run came to rest."""
 _PASSING: Final = frozenset(
     {"wall_s", "elapsed_s", "commit", "event_id", "events", "resume_at", "usage", "until"}
 )
@@ -97,13 +101,29 @@ class Tape:
     """One recorded run, played to the ports of another; also its `Progress`, which compares."""
 
     def __init__(self, recorded: Sequence[Recorded], get: Reader) -> None:
-        self._events = settled(recorded, keep=_SPOKEN)
+        self._events = _said_once(settled(recorded, keep=_KEPT))
         self._get = get
         self._pauses = tuple(_pauses(self._events))
         self._at = 0
+        self._interrupted = -1
+        self._chosen: dict[UnitId, ModelChosen] = {}
         self.compared = 0
         """Events that were held against the record, and were the same."""
         self._answers = self._recorded_answers()
+
+    @property
+    def opened(self) -> RunOpened | None:
+        """How the run began."""
+        return next((r.event for r in self._events if isinstance(r.event, RunOpened)), None)
+
+    def resumed(self) -> RunResumed | None:
+        """How the run was taken up again next; None where it went on by itself."""
+        for recorded in self._ahead():
+            if isinstance(recorded.event, RunResumed):
+                return recorded.event
+            if isinstance(recorded.event, PhaseChanged):
+                return None
+        return None
 
     def given(self) -> Iterator[AnswerGiven]:
         """What a person answered next, before the run was taken up again."""
@@ -158,7 +178,15 @@ class Tape:
     # --- the ports -------------------------------------------------------------------------------
 
     def now(self) -> datetime:
-        """The time at which the run wrote what comes next; the time in which nobody worked on it is left out."""
+        """The time at which the run wrote what comes next; the time in which nobody worked on it is left out.
+
+        Raises:
+            KeyboardInterrupt: The run was interrupted here.
+        """
+        coming = next((n for n, r in self._numbered() if not _is_silent(r.event)), None)
+        if coming is not None and coming != self._interrupted and self._is_interrupt(coming):
+            self._interrupted = coming
+            raise KeyboardInterrupt
         place = min(self._at, len(self._events) - 1)
         return self._events[place].time - self._pauses[place]
 
@@ -202,15 +230,15 @@ class Tape:
         """The tools, run anew; in the words of the record where they did the same."""
         return _TapedToolbox(self, real)
 
-    def routed(self, request: RouteRequest, last: ModelChosen | None) -> ModelChosen | None:
-        """The choice that the run made before its next turn; the last one where it made none."""
-        del request
+    def routed(self, unit: UnitId) -> ModelChosen | None:
+        """The choice that the run made before its next turn; the unit's last one where it made none."""
         for recorded in self._ahead():
             if isinstance(recorded.event, ModelChosen):
-                return recorded.event
+                self._chosen[unit] = recorded.event
+                break
             if isinstance(recorded.event, TurnStarted):
                 break
-        return last
+        return self._chosen.get(unit)
 
     def verdicts(self) -> tuple[Event, ...]:
         """Who was let in and kept out with that choice."""
@@ -264,7 +292,14 @@ class Tape:
         return (recorded.event for recorded in self._ahead())
 
     def _ahead(self) -> Iterator[Recorded]:
-        return iter(self._events[self._at :])
+        return (recorded for _, recorded in self._numbered())
+
+    def _numbered(self) -> Iterator[tuple[int, Recorded]]:
+        return ((number, self._events[number]) for number in range(self._at, len(self._events)))
+
+    def _is_interrupt(self, number: int) -> bool:
+        event = self._events[number].event
+        return isinstance(event, PhaseChanged) and event.trigger == Trigger.CANCEL
 
     def _recorded_answers(self) -> dict[Digest, deque[ModelAnswer]]:
         found: dict[Digest, deque[ModelAnswer]] = {}
@@ -302,16 +337,14 @@ class TapedRouter:
 
     def __init__(self, tape: Tape, metered: Metered) -> None:
         self._tape, self._metered = tape, metered
-        self._last: dict[UnitId, ModelChosen] = {}
 
     def route(self, request: RouteRequest) -> Routed:
         """As the port says."""
         verdicts = self._tape.verdicts()
         unit = request.unit.unit_id
-        chosen = self._tape.routed(request, self._last.get(unit))
+        chosen = self._tape.routed(unit)
         if chosen is None:
             raise DivergenceError(f"the run chose no model for {unit}, the replay needs one")
-        self._last[unit] = chosen
         return Routed(
             asker=self._metered(self._tape.model(chosen.model)) if chosen.model else None,
             reason=chosen.reason,
@@ -438,6 +471,27 @@ def _pauses(events: Sequence[Recorded]) -> Iterator[timedelta]:
             still += recorded.time - last
         last = recorded.time
         yield still
+
+
+def _said_once(events: Sequence[Recorded]) -> tuple[Recorded, ...]:
+    """Without what a run that was killed outside of turns said again: its step was begun anew."""
+    kept: list[Recorded] = []
+    step: list[object] = []
+    again: list[object] = []
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, RunResumed):
+            again, step = [*again, *step], []
+        elif isinstance(event, PhaseChanged):
+            again, step = [], []
+        elif not _is_silent(event):
+            essence = _essence(event)
+            if essence in again:
+                again.remove(essence)
+                continue
+            step.append(essence)
+        kept.append(recorded)
+    return tuple(kept)
 
 
 def _is_silent(event: Event) -> bool:

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,13 @@ from typing import Any
 import pytest
 from tests.integration.conftest import Surefoot
 from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository, solve
-from tests.integration.shop import DISCOUNT, RIGHT, TESTS, Shop
+from tests.integration.shop import DISCOUNT, ISSUE, RIGHT, TESTS, Shop
 from tests.integration.steps import call, done, script
+
+from surefoot.events.orchestration import RunResumed
+from surefoot.ledger import read_events
+from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, speaks_for
+from surefoot.testing.model import Rule, ScriptedModel
 
 pytestmark = pytest.mark.campaign
 
@@ -65,6 +72,47 @@ def test_a_blocked_run_is_replayed(surefoot: Surefoot, tmp_path: Path) -> None:
     run = solve(surefoot, root, "`receipt` shows 2.5 for 250", [done()], "--strategy", "agent")
     assert run["status"] != "complete"
     assert replayed(surefoot, root)["divergence"] is None
+
+
+def test_a_run_that_was_interrupted_and_taken_up_again_is_replayed(tmp_path: Path) -> None:
+    """Ctrl-C, and more iterations than before: the same again, up to the end that it came to."""
+    shop = Shop(tmp_path, TESTS + DISCOUNT)
+    rules = [Rule(pattern="Function `total`", replies=(RIGHT,))]
+    answers = speaks_for(ScriptedModel(rules, default="I do not know."))
+    asked = threading.Event()
+
+    def hang_once(seen: Seen) -> Wire:
+        if asked.is_set():
+            return answers(seen)
+        asked.set()
+        server.closing.wait()
+        return Wire(status=503)
+
+    def surefoot(*args: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "surefoot", *args],
+            cwd=shop.root,
+            env={**os.environ, "SUREFOOT_HOME": str(tmp_path / "home")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    with ScriptedServer(hang_once) as server:
+        model = ("--strategy", "repair", "--model", "openai/m", "--base-url", server.base_url)
+        with surefoot("solve", ISSUE, "--json", *model) as run:
+            assert asked.wait(120)
+            run.send_signal(signal.SIGTERM)
+            assert (
+                json.loads(run.communicate(timeout=60)[0].splitlines()[-1])["status"] == "cancelled"
+            )
+        with surefoot("resume", "--json", "--max-iterations", "7") as run:
+            told = json.loads(run.communicate(timeout=300)[0].splitlines()[-1])
+        assert told["status"] == "complete", told["reason"]
+    answer = shop.run("replay")
+    assert answer["divergence"] is None
+    ledger = next((shop.root / ".surefoot" / "runs").iterdir()) / "events.jsonl"
+    resumed = [r.event for r in read_events(ledger) if isinstance(r.event, RunResumed)]
+    assert [bool(event.settings) for event in resumed] == [True]
 
 
 def chained(lines: list[dict[str, Any]]) -> bytes:

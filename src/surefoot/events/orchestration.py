@@ -62,6 +62,8 @@ class RunResumed:
     kind: Literal["run.resumed"] = "run.resumed"
     interrupted_turn: TurnId | None
     """The turn that had not closed and was rolled back."""
+    settings: Digest | None = None
+    """What the run goes by from here on, as `RunOpened.settings`; None: what it went by before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,15 +150,15 @@ class Run:
     def _steps_to_an_end(self) -> None:
         resolution = self._resolve()
         while self.state.phase not in ENDS:
-            locked = self._t.policy.locked()
             try:
+                self._note_pressure(resolution)
+                locked = self._t.policy.locked()
                 trigger, reason = (
                     self._blocked(locked) if locked else self._steps[self.state.phase]()
                 )
             except KeyboardInterrupt:
                 trigger, reason = Trigger.CANCEL, "interrupted by ctrl-C or a signal"
             self._move(trigger, reason)
-            self._note_pressure(resolution)
 
     def _waited(self) -> bool:
         """Whether a paused run has waited, within its time limit, until a model may be asked again."""

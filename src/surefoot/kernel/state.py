@@ -247,7 +247,9 @@ def _(event: RunOpened, state: RunState, recorded: Recorded) -> RunState:
 
 @_apply.register
 def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
-    del event
+    opened = state.opened
+    if opened is not None and event.settings is not None:
+        opened = replace(opened, settings=event.settings)
     earlier = state.elapsed_s(state.last_time or recorded.time)
     # Calls that were open when the process died are counted in full: they may have been billed. What is reserved for a
     # child run stays so until that run has gone on and ended, since its own ledger knows what it spent.
@@ -268,6 +270,7 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
     )
     return replace(
         state,
+        opened=opened,
         turn=None,
         asked=None,
         status=None,
