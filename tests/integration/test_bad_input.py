@@ -1,5 +1,6 @@
 """Bad input gets one clear sentence with the mend, and changes nothing (SPEC F4)."""
 
+import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,6 +41,19 @@ def test_not_a_repository(surefoot: Surefoot, tmp_path: Path) -> None:
     place.mkdir()
     refuses(surefoot("solve", "x y", cwd=place), "git")
     assert list(place.iterdir()) == []
+
+
+def test_a_program_that_asked_for_an_object_gets_one(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A refusal is the last line of standard output, too, where `--json` was given."""
+    for command in (["solve", "x y"], ["status"], ["resume"]):
+        done = surefoot(*command, "--json", cwd=tmp_path)
+        told = json.loads(done.stdout.splitlines()[-1])
+        assert told == {
+            "schema": 1,
+            "status": "error",
+            "reason": done.stderr.strip().removeprefix("surefoot: "),
+            "error": "repository",
+        }
 
 
 def test_bare(surefoot: Surefoot, tmp_path: Path) -> None:

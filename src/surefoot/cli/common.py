@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
@@ -50,8 +50,7 @@ def _bounded(
         try:
             body(*args, **kwargs)
         except SurefootError as error:
-            typer.echo(f"surefoot: {error}", err=True)
-            raise typer.Exit(exit_code(error)) from None
+            _refuse(str(error), error.code, exit_code(error), json=kwargs.get("json") is True)
         except BrokenPipeError:
             # The reader of our output went away (`surefoot events | head`): that is its right.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -60,14 +59,22 @@ def _bounded(
             if error.errno not in _DISK:
                 raise
             where = error.filename or "the disk"
-            typer.echo(
-                f"surefoot: {where} cannot be written: {error.strerror}; "
-                "free some space or make it writable, or set SUREFOOT_HOME to another place",
-                err=True,
+            told = (
+                f"{where} cannot be written: {error.strerror}; "
+                "free some space or make it writable, or set SUREFOOT_HOME to another place"
             )
-            raise typer.Exit(broken) from None
+            _refuse(told, "disk", broken, json=kwargs.get("json") is True)
 
     return bounded
+
+
+def _refuse(told: str, kind: str, exit_code: int, *, json: bool) -> NoReturn:
+    """One sentence for people, and one object for a program that asked for one."""
+    typer.echo(f"surefoot: {told}", err=True)
+    if json:
+        status = "blocked" if exit_code == NO else "error"
+        print_json({"schema": 1, "status": status, "reason": told, "error": kind})
+    raise typer.Exit(exit_code) from None
 
 
 def _exit_code(error: SurefootError) -> int:
