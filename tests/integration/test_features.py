@@ -86,7 +86,8 @@ def test_a_search_ends_when_the_repository_is_locked(tmp_path: Path) -> None:
         model = ("--model", "openai/m", "--solver-model", "openai/m", "--base-url", server.base_url)
         run = shop.run("solve", "Implement `shout`", *SEARCH, *model, "--profile", "burn-max")
         asked = len(server.seen)
-    assert locks == [0]
-    assert run["status"] == "blocked"
-    assert "inspection" in str(run["reason"])
-    assert asked <= AT_ONCE
+        assert locks == [0]
+        assert run["status"] == "paused"
+        assert "inspection" in str(run["reason"])
+        assert asked <= AT_ONCE
+        assert "unlock" in shop.surefoot("resume").stderr

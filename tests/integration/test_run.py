@@ -597,15 +597,17 @@ def test_the_budget_ends_a_run(bench: Bench) -> None:
 
 
 def test_a_lock_stops_a_run_at_its_next_step(bench: Bench) -> None:
-    """A lock that is set during a turn is obeyed after it."""
+    """A lock that is set during a turn is obeyed after it, and once it is gone the run can be taken up again."""
 
     def work(_task: TurnInput) -> tuple[Sequence[FileEdit], TurnOutput]:
         bench.lock.set("hands off")
         return [FileEdit(path="calc.py", text=HALF_FIXED)], DONE
 
-    assert bench.run(work) is RunStatus.BLOCKED
+    assert bench.run(work) is RunStatus.PAUSED
     assert "hands off" in bench.reason
     assert len(bench.turns) == 1
+    bench.lock.clear()
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
 
 
 def test_a_veto_sends_the_work_back_and_then_blocks(bench: Bench) -> None:

@@ -154,7 +154,7 @@ class Run:
                 self._note_pressure(resolution)
                 locked = self._t.policy.locked()
                 trigger, reason = (
-                    self._blocked(locked) if locked else self._steps[self.state.phase]()
+                    self._locked(locked) if locked else self._steps[self.state.phase]()
                 )
             except KeyboardInterrupt:
                 trigger, reason = Trigger.CANCEL, "interrupted by ctrl-C or a signal"
@@ -238,7 +238,7 @@ class Run:
             return self._p.between(None) or self._all_ended()
         resolution = self._resolve()
         if resolution.hard_stops:
-            return Trigger.BLOCKER, "; ".join(resolution.hard_stops)
+            return self._locked("; ".join(resolution.hard_stops))
         short = exhausted(resolution.ceilings, self._journal.spend())
         if short is not None:
             return audit_round.spent(self.state, self.tree, str(short))
@@ -335,8 +335,9 @@ class Run:
 
     # --- what the phases share -------------------------------------------------------------------
 
-    def _blocked(self, locked: str) -> Step:
-        return Trigger.BLOCKER, f"the repository is locked: {locked}; `surefoot unlock` opens it"
+    def _locked(self, why: str) -> Step:
+        told = f"the repository is locked: {why}; `surefoot unlock` opens it"
+        return Trigger.PAUSE, f"{told}, then `surefoot resume` goes on"
 
     def _all_ended(self) -> Step:
         if audit_round.is_audit(self.state):
@@ -349,6 +350,9 @@ class Run:
 
     def _after(self, closed: TurnClosed) -> Step:
         """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
+        locked = self._t.policy.locked()
+        if locked is not None:
+            return self._locked(locked)
         unit = self.state.units[closed.unit_id]
         first = self._before_table(unit, closed)
         if first is not None:
