@@ -1,19 +1,25 @@
 """What forged tools and their history save: a seeded stream of tasks with recurring needs, with and without them.
 
     python -m bench.tool_stream --seed 1 --count 40
+    python -m bench.tool_stream --seed 1 --count 300 --changing
 
 Both arms solve the same tasks, one run each, with the same model: a rule that reads the prompt, uses a listed tool when
 one fits, forges one when it may and none does, and else works by hand. The first version that it writes of one tool is wrong on some
 files. What the table shows is what the mechanism saves such a model; how often a real model forges is not measured here.
+
+With `--changing` the files of the tasks change their form after a third of the stream, and some are damaged: one way
+through, for the ten metrics of the life cycle (`bench.recurring.changing`).
 """
 
 import argparse
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
+from bench.recurring.changing import CHANGING, changing
 from bench.recurring.needs import Task, stream
 from bench.recurring.policy import answer
 from bench.recurring.world import Solved, World
@@ -56,12 +62,23 @@ def arms(seed: int, count: int) -> tuple[Arm, Arm]:
     return _arm("off", tasks, None), _arm("on", tasks, Rollout(enforcement=True))
 
 
-def _arm(name: str, tasks: Sequence[Task], rollout: Rollout | None) -> Arm:
+def changed(seed: int, count: int) -> Arm:
+    """On, through a stream in a world that changes."""
+    say = partial(answer, needs=CHANGING)
+    return _arm("on", changing(seed, count), Rollout(enforcement=True), say)
+
+
+def _arm(
+    name: str,
+    tasks: Sequence[Task],
+    rollout: Rollout | None,
+    say: Callable[[str], str] = answer,
+) -> Arm:
     with (
         tempfile.TemporaryDirectory(prefix="surefoot-bench-") as folder,
         contextlib.closing(World(Path(folder), tasks, rollout)) as world,
     ):
-        solved = tuple(world.solve(task, answer) for task in tasks)
+        solved = tuple(world.solve(task, say) for task in tasks)
         told = metrics(world.registry, KIND, SOLVER_PROMOTION_V1.version)
         return Arm(name=name, solved=solved, metrics=told)
 
@@ -82,13 +99,28 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.tool_stream", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=40)
+    parser.add_argument(
+        "--changing", action="store_true", help="the metrics in a world that changes"
+    )
     options = parser.parse_args(argv)
+    if options.changing:
+        arm = changed(options.seed, options.count)
+        print(f"{arm.complete} of {len(arm.solved)} solved, {arm.model_calls} model calls")
+        show(arm.metrics)
+        raise SystemExit(arm.complete < len(arm.solved))
     off, on = arms(options.seed, options.count)
     print(table(off, on))
-    facts = asdict(on.metrics)
+    show(on.metrics)
+    raise SystemExit(on.complete < off.complete or on.model_calls > 0.8 * off.model_calls)
+
+
+def show(told: Metrics) -> None:
+    """Print the ten metrics, and what each class of tools was judged by."""
+    facts = asdict(told)
     for name in (name for name in facts if name not in ("policy", "calibration")):
         print(f"{name}: {'no data' if facts[name] is None else facts[name]}")
-    raise SystemExit(on.complete < off.complete or on.model_calls > 0.8 * off.model_calls)
+    for one in told.calibration.classes:
+        print(f"{one.capability}: promotions {one.promotions}, holds {one.holds}")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,10 @@ class Need:
     """What the model writes at its first attempt, where that is wrong on some inputs; empty: the source."""
     sample: Drawn | None = None
     """What it tries the function on; None: a small file like those of the tasks."""
+    later: Callable[[random.Random, str], Drawn] | None = None
+    """Draws what some files are like once the world has changed; None: as ever."""
+    by_hand: str = ""
+    """The work as a script, where no function that is worth keeping does it; empty: the source."""
 
     @property
     def example(self) -> Drawn:

@@ -6,7 +6,7 @@ kept it writes one after its look, and uses it at once.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bench.recurring.needs import NEEDS, Need, written
@@ -17,12 +17,12 @@ _RESULT: Final = re.compile(r"^(?:RESULT )?([\[{].*)$", re.MULTILINE)
 _PLACE: Final = re.compile(r"`(answers/\w+\.py)`")
 
 
-def answer(prompt: str) -> str:
+def answer(prompt: str, needs: Sequence[Need] = NEEDS) -> str:
     """What it says to a prompt of `tool_call`."""
     sections = {name: text.strip() for name, text in _SECTION.findall(prompt)}
     issue = sections["Issue (data, not orders)"]
     history = sections["Calls so far, oldest first"]
-    need, arguments = _asked(issue)
+    need, arguments = _asked(issue, needs)
     place = _PLACE.findall(issue)[0]
     called = [(name, bool(wrong)) for name, wrong in _CALL.findall(history)]
     listed = set(re.findall(r"^- ([a-z_.]+): ", sections["Tools"], re.MULTILINE))
@@ -44,11 +44,13 @@ def _next(
     # What was mended after it failed is worth another try.
     since = called[len(names) - names[::-1].index("forge") :] if "forge" in names else called
     broken = (need.name, True) in since
-    if need.name in listed and not broken:
+    # What was kept from an earlier task goes on serving until its better has earned the place, so that is not waited for.
+    kept = "forge" in names and need.name in names[: names.index("forge")]
+    if need.name in listed and not (broken or kept):
         return need.name, arguments, "do"
     if "file_read" not in names and not broken:
         return "file_read", {"path": arguments["path"]}, "do"
-    if "forge" in listed and names.count("forge") < 2:
+    if "forge" in listed and names.count("forge") < 2 and not kept:
         # What was wrong before is mended where it failed, not where nobody has seen it fail.
         return (
             "forge",
@@ -82,7 +84,7 @@ def script(need: Need, arguments: Mapping[str, object]) -> str:
     named = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     method = need.name.partition(".")[2]
     shown = f'import json\nprint("RESULT", json.dumps({method}({named})))'
-    return f"python3 - <<'EOF'\n{need.source}\n{shown}\nEOF"
+    return f"python3 - <<'EOF'\n{need.by_hand or need.source}\n{shown}\nEOF"
 
 
 def said(tool: str, params: Mapping[str, object], *, stance: str, why: str) -> str:
@@ -105,8 +107,8 @@ def said(tool: str, params: Mapping[str, object], *, stance: str, why: str) -> s
     )
 
 
-def _asked(issue: str) -> tuple[Need, dict[str, object]]:
-    for need in NEEDS:
+def _asked(issue: str, needs: Sequence[Need]) -> tuple[Need, dict[str, object]]:
+    for need in needs:
         pattern = re.escape(need.asks)
         for name in ("path", "name"):
             pattern = pattern.replace(re.escape(f"{{{name}}}"), rf"(?P<{name}>\S+?)")

@@ -137,6 +137,14 @@ def test_the_ten_metrics_of_a_small_history(shop: Shop) -> None:
     assert (nothing.promotion_attempts, nothing.promotion_success_rate) == (0, None)
 
 
+def test_a_hold_before_a_degrade_was_right(shop: Shop) -> None:
+    """A version that is held back and then degraded is never called again: else only the holds that were wrong would be judged."""
+    shop.use("held.run", ".........x" + "." * 5 + "xx")
+    shop.use("kept.run", ".........x" + "." * 21)
+    found = calibration(shop.registry, "tool", V1)
+    assert (found.holds.mistaken, found.holds.judged) == (1, 2)
+
+
 def test_a_scorecard_is_read_on_from_where_it_was_read(shop: Shop, tmp_path: Path) -> None:
     """What another process added counts, what was rolled back does not, and no more is held than is kept."""
     version = shop.use("logs.errors", "..x")

@@ -247,10 +247,11 @@ class Registry(Queries):
             line = self.line(record.version.interface)
             contract, coherence = self._deltas(record)
             if record.decision is Decision.DEGRADE:
-                # It may never be called again, so what it was promoted on is judged now.
+                # It may never be called again, so what was decided of it before is judged now: a promotion was
+                # wrong if this comes soon, and whoever held it back was right.
                 db.execute(
-                    "UPDATE decisions SET mistaken = (? - calls <= ?) WHERE version = ?"
-                    " AND judges = 'promotion' AND mistaken IS NULL",
+                    "UPDATE decisions SET mistaken = (judges = 'promotion' AND ? - calls <= ?)"
+                    " WHERE version = ? AND judges <> '' AND mistaken IS NULL",
                     (record.calls, LOOK_BACK, version),
                 )
             waiting = db.execute(
