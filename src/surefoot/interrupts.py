@@ -9,6 +9,45 @@ from typing import Any, Final
 _NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class _Held:
+    """What the main thread, which alone is interrupted, is in the middle of."""
+
+    inside = False
+    interrupted = False
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    _Held.interrupted = True
+    if not _Held.inside:
+        _Held.interrupted = False
+        raise KeyboardInterrupt
+
+
+def end_on_signals() -> None:
+    """End a run on `kill`, a closed terminal or a service's stop as on ctrl-C: cancelled, told, and resumable."""
+    for number in _NUMBERS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` asked to live on
+            signal.signal(number, _interrupt)
+
+
+@contextlib.contextmanager
+def in_one_piece() -> Iterator[None]:
+    """Hold back an interruption until the block is over; costs next to nothing after `end_on_signals`."""
+    if _Held.inside or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_ours = signal.getsignal(signal.SIGINT) in (_interrupt, signal.SIG_IGN)
+    with contextlib.nullcontext() if is_ours else uninterrupted():
+        _Held.inside = True
+        try:
+            yield
+        finally:
+            _Held.inside = False
+    if _Held.interrupted:
+        _Held.interrupted = False
+        raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold back ctrl-C and termination until the block, and a command that it starts, has ended.

@@ -21,6 +21,7 @@ from surefoot.errors import LedgerError
 from surefoot.events.orchestration import LedgerRepaired
 from surefoot.events.policy import LockChanged
 from surefoot.events.work import FactLearned
+from surefoot.interrupts import end_on_signals
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.state import fold
 from surefoot.ledger import FileLedger, read_events, verify_chain
@@ -170,6 +171,7 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from surefoot.events.work import FactLearned
+from surefoot.interrupts import end_on_signals
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.state import fold
 from surefoot.ledger import FileLedger
@@ -391,3 +393,18 @@ def _sealed(line: bytes, old: bytes, new: bytes) -> bytes:
     before, _, after = line.rstrip(b"\n").replace(old, new).partition(b',"hash":"')
     body = before + after[65:]
     return before + b',"hash":"' + codec.digest(body).encode() + b'"' + after[65:] + b"\n"
+
+
+def test_an_interruption_waits_under_the_handlers_of_the_commands_too(tmp_path: Path) -> None:
+    """The same where a command has said how signals end it, which is the cheap way."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {n: signal.getsignal(n) for n in numbers}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_on_signals()
+    try:
+        test_an_interruption_leaves_ledger_and_state_as_one(tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,6 +1,5 @@
 """`surefoot solve`: the main job."""
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -115,19 +114,13 @@ def solve(
 def watched(*, quiet: bool, asks: bool) -> "tuple[Surroundings, LiveView]":
     """The real surroundings with a live view on standard error."""
     from surefoot.cli.live import LiveView, Terminal
+    from surefoot.interrupts import end_on_signals
     from surefoot.people import Nobody, Quiet
 
-    _stop_by_signal()
+    end_on_signals()
     view = LiveView(sys.stderr)
     person = Terminal() if asks and sys.stdin.isatty() else Nobody()
     return surroundings(person, Quiet() if quiet else view), view
-
-
-def _stop_by_signal() -> None:
-    """End a run on `kill`, a closed terminal or a service's stop as on ctrl-C: cancelled, told, and resumable."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` asked to live on
-            signal.signal(number, signal.default_int_handler)
 
 
 def finish(

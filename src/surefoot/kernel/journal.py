@@ -8,7 +8,7 @@ from surefoot.codec import decode, encode
 from surefoot.events.classes import TestPurpose
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.work import ran
-from surefoot.interrupts import uninterrupted
+from surefoot.interrupts import in_one_piece
 from surefoot.kernel.ports import Clock, Ledger
 from surefoot.kernel.state import RunState, TestRunKey, apply, fold
 from surefoot.values import Digest, EventId, RunId, Spend, TestReport, TreeId, TurnId
@@ -55,7 +55,7 @@ class Journal:
 
         An interruption waits: what the ledger has and the state has not would be done again, or undone.
         """
-        with uninterrupted(), self._lock:
+        with in_one_piece(), self._lock:
             belongs = None if aside else turn or self.turn_id
             recorded = self._ledger.append_all(events, cause=cause, turn=belongs)
             for one in recorded:

@@ -10,7 +10,7 @@ from pathlib import Path
 from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import LedgerRepaired
-from surefoot.interrupts import uninterrupted
+from surefoot.interrupts import in_one_piece
 from surefoot.kernel.ports import Clock, Progress
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.chain import ChainBrokenError, Link, links
@@ -113,7 +113,7 @@ class FileLedger:
         After a failure of the disk nothing more is appended until the ledger is opened again. An interruption waits until
         all of it is there: the next line is written where the last one that is known of ends.
         """
-        with uninterrupted(), self._lock:
+        with in_one_piece(), self._lock:
             if self._refusal:
                 raise LedgerError(self._refusal)
             batch = compose(
