@@ -24,6 +24,7 @@ from surefoot.gates import default_gates
 from surefoot.gates.review import RuleReviewer
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import GitWorkspace, open_workspace
+from surefoot.interrupts import end_on_signals
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import (
@@ -147,6 +148,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--files", type=int, default=100, help="files in the repository")
     options = parser.parse_args()
+    end_on_signals()  # as every command that runs turns does
     with tempfile.TemporaryDirectory(prefix="surefoot-bench-") as folder:
         times = measure(Path(folder), options.turns, options.files)
     times.sort()
