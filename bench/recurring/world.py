@@ -149,12 +149,14 @@ class World:
         self.user.commit({**files, **{t.test.partition("::")[0]: "" for t in tasks}})
         self.store = folder / "store"
         self.registry = Registry(folder / "lifecycle.db", BlobStore(self.store / "blobs").get)
+        self._processes = open_processes(scratch=folder / "scratch")
         self.requests: list[ModelRequest] = []
         """All that the model was asked in the last run."""
 
     def close(self) -> None:
-        """Let go of the registry."""
+        """Let go of the registry and of the fence."""
         self.registry.close()
+        self._processes.close()
 
     def _follow(self, recorded: Recorded) -> Iterable[Event]:
         if self.rollout is None:
@@ -249,7 +251,7 @@ class World:
             reads=(Path(sys.prefix), Path(sys.base_prefix)),
         )
         return Workbench(
-            processes=open_processes(scratch=self.folder / "scratch"),
+            processes=self._processes,
             plan=plan,
             suite=suite,
             cache=self.folder / "cache",
