@@ -1,5 +1,6 @@
 """The step loop with everything it works with: the project's own environment for commands, the tools, the map."""
 
+import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ class Workbench:
         """The executor; its commands see what the project's tests see."""
         env, reads = sees(self.plan)
         shelter = Shelter(
-            env=env,
+            env={**env, **_imports(self.plan, workspace.path)},
             reads=reads,
             binds=mounts(self.plan.carry, self.original, workspace.path),
         )
@@ -157,3 +158,11 @@ class Workbench:
             listed.append(path)
         more = f" and {len(others) - len(listed)} more" if len(others) > len(listed) else ""
         return f"{symbols}\nOther files: {', '.join(listed)}{more}" if others else symbols
+
+
+def _imports(plan: SuitePlan | CommandPlan, tree: Path) -> dict[str, str]:
+    """The variable by which Python finds the tree's packages before those of an editable install of the checkout."""
+    if isinstance(plan, CommandPlan):
+        return {}
+    places = [tree / place for place in plan.source_roots]
+    return {"PYTHONPATH": os.pathsep.join(map(str, dict.fromkeys((*places, tree))))}

@@ -163,6 +163,21 @@ def events(surefoot: Surefoot, root: Path, run_id: object) -> list[dict[str, Any
     return [json.loads(line)["event"] for line in ran.stdout.splitlines()]
 
 
+def test_what_a_command_imports_is_the_worktrees(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Packages below `src` too, from any folder; an editable install would else give it the checkout's."""
+    root = repository(
+        tmp_path,
+        {
+            p.replace("till/", "src/till/", 1) if p.startswith("till/") else p: t
+            for p, t in BUG.items()
+        },
+    )
+    found = "$(cd / && python -c 'import till.money as m; print(m.__file__)')"
+    steps = [call("shell", command=f"sed -i s/:.1f/:.2f/ {found}"), done()]
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", steps, "--strategy", "agent")
+    assert (run["status"], run["files"]) == ("complete", ["src/till/money.py"]), run["reason"]
+
+
 def test_a_bug_two_calls_away(surefoot: Surefoot, tmp_path: Path) -> None:
     """The ledger holds, for each step, the decision, the call, and a label that says what the call was worth."""
     root = repository(tmp_path, BUG)
