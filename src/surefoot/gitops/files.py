@@ -176,11 +176,8 @@ def remove_tree(path: Path) -> None:
         pending = [path]
         while pending:
             folder = pending.pop()
-            for entry in list(os.scandir(folder)):
-                below = Path(entry.path)
-                if not entry.is_dir(follow_symlinks=False):
-                    below.unlink()
-                    continue
+            for name in _emptied_of_files(folder):
+                below = folder / name
                 below.chmod(_OWNER)
                 if folder != path:
                     unused = (path / str(number) for number in names)
@@ -189,6 +186,20 @@ def remove_tree(path: Path) -> None:
             if folder != path:
                 folder.rmdir()
         path.rmdir()
+
+
+def _emptied_of_files(folder: Path) -> list[str]:
+    """Remove all but the folders in a folder; their names."""
+    fd = os.open(folder, _FOLDER)
+    try:
+        with os.scandir(fd) as entries:
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for name, is_folder in found:
+            if not is_folder:
+                os.unlink(name, dir_fd=fd)
+    finally:
+        os.close(fd)
+    return [name for name, is_folder in found if is_folder]
 
 
 def sweep(root: Path, modes: Mapping[str, str], kept: Collection[str]) -> None:

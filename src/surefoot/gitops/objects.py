@@ -145,11 +145,11 @@ class Objects:
     def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
         """As `Workspace.overlay`; a path that is a folder stands for all that is in it."""
         wanted = frozenset(paths)
-        old = {p: e for p, e in self.listing(tree).items() if is_within(p, wanted)}
-        new = {p: e for p, e in self.listing(source).items() if is_within(p, wanted)}
-        if old == new:
+        before, after = self.listing(tree), self.listing(source)
+        differing = {path for path, _ in before.items() ^ after.items()}
+        entries = {path: after.get(path) for path in differing if is_within(path, wanted)}
+        if not entries:
             return tree
-        entries = {**dict.fromkeys(old), **new}
         with self.index() as git:
             git.run("read-tree", tree)
             return self.put_entries(git, entries)
