@@ -33,6 +33,15 @@ SOLVED = {
         "src/isodate/isotzinfo.py",
         "tests/test_errors.py",
     ),
+    "semver": (
+        "changelog.d/467.feature.rst",
+        "docs/api.rst",
+        "docs/pysemver.rst",
+        "docs/usage/compare-versions-through-expression.rst",
+        "src/semver/cli.py",
+        "src/semver/version.py",
+        "tests/test_match_conditions.py",
+    ),
 }
 
 
