@@ -98,14 +98,17 @@ class Objects:
         if tree not in self._listings:
             fields = self._git.run("ls-tree", "-r", "-z", "--full-tree", tree).fields
             entries = (field.partition("\t") for field in fields)
-            listing = {
-                path: Entry(about[:6], about.rpartition(" ")[2]) for about, _, path in entries
-            }
-            self._listings[tree] = MappingProxyType(listing)
-            if len(self._listings) > _LISTINGS:
-                self._listings.popitem(last=False)
+            self._keep(
+                tree,
+                {path: Entry(about[:6], about.rpartition(" ")[2]) for about, _, path in entries},
+            )
         self._listings.move_to_end(tree)
         return self._listings[tree]
+
+    def _keep(self, tree: TreeId, listing: dict[str, Entry]) -> None:
+        self._listings[tree] = MappingProxyType(listing)
+        if len(self._listings) > _LISTINGS:
+            self._listings.popitem(last=False)
 
     def gitlinks(self, tree: TreeId) -> dict[str, str]:
         """Commit of each submodule by its path."""
@@ -133,7 +136,9 @@ class Objects:
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
         output = self._git.run("diff-tree", *shape, *plain, *prefixes, before, after).stdout
-        files, patch = _parse_diff(output)
+        files, patch, entries = _parse_diff(output)
+        if before in self._listings and after not in self._listings:
+            self._keep(after, _changed(self._listings[before], entries))
         return Diff(before=before, after=after, files=files, patch=patch.decode("utf-8", "replace"))
 
     def changed(self, before: TreeId, after: TreeId) -> dict[str, str]:
@@ -185,15 +190,31 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _parse_diff(output: bytes) -> tuple[tuple[FileChange, ...], bytes]:
-    """Read `--raw --numstat --patch -z`: raw records, number records, an empty one, the patch as it is."""
+def _changed(listing: Mapping[str, Entry], entries: Mapping[str, Entry | None]) -> dict[str, Entry]:
+    """A listing with what a diff says of some paths, in git's order: by the bytes of the path."""
+    found = {p: e for p, e in {**listing, **entries}.items() if e is not None}
+    if found.keys() <= listing.keys():
+        return found
+    return dict(sorted(found.items(), key=lambda item: encode(item[0])))
+
+
+def _parse_diff(
+    output: bytes,
+) -> tuple[tuple[FileChange, ...], bytes, dict[str, Entry | None]]:
+    """Read `--raw --numstat --patch -z`: raw records, number records, an empty one, the patch as it is.
+
+    Beside changes and patch, what stands at each path afterwards.
+    """
     statuses: dict[str, str] = {}
+    entries: dict[str, Entry | None] = {}
     counts: dict[str, tuple[int, int]] = {}
     at = 0
     while output.startswith(b":", at):
         about, at = _field(output, at)
         name, at = _field(output, at)
-        statuses[decode(name)] = about.rpartition(b" ")[2].decode()
+        _, mode, _, oid, status = about.decode().split(" ")
+        statuses[decode(name)] = status
+        entries[decode(name)] = None if status == "D" else Entry(mode, oid)
     while at < len(output) and not output.startswith(b"\0", at):
         record, at = _field(output, at)
         added, removed, name = record.split(b"\t", 2)
@@ -207,7 +228,7 @@ def _parse_diff(output: bytes) -> tuple[tuple[FileChange, ...], bytes]:
         )
         for path, status in sorted(statuses.items())
     )
-    return changes, output[at + 1 :]
+    return changes, output[at + 1 :], entries
 
 
 def _field(output: bytes, at: int) -> tuple[bytes, int]:

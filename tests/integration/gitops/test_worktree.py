@@ -209,6 +209,28 @@ def test_unusual_names_modes_and_links_survive_every_way(user: ScratchRepository
         assert (workspace.path / "to-file").readlink() == Path("src/app.py")
 
 
+def test_what_a_diff_tells_of_a_tree_is_what_git_lists(user: ScratchRepository) -> None:
+    """After a diff the new tree is known without asking again: additions in git's order, removals, a file that became a folder."""
+    odd_names(user)
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        base = workspace.base_tree
+        known = workspace.files(base)
+        for path in ("src/app.py", f"odd/{ODD_NAMES[0]}"):
+            (workspace.path / path).unlink()
+        for path in ("src/app.py/deep.py", "A.py", "src-x.py", "src/é.py", "z/last.py"):
+            (workspace.path / path).parent.mkdir(parents=True, exist_ok=True)
+            (workspace.path / path).write_text(f"{path}\n")
+        tree = workspace.snapshot()
+        workspace.diff(base, tree)
+        listed = user.git("ls-tree", "-r", "-z", "--name-only", tree).split("\0")
+        assert set(workspace.files(tree)) == {name for name in listed if name}
+        assert set(workspace.files(tree)) != set(known)
+        assert workspace.read(tree, "src/é.py") == "src/é.py\n".encode()
+        with workspace.checkout(workspace.overlay(tree, base, known)) as folder:
+            assert (folder / "src" / "app.py").is_file()
+            assert (folder / "z" / "last.py").read_text() == "z/last.py\n"
+
+
 def test_a_file_that_nobody_touched_is_never_changed(user: ScratchRepository) -> None:
     """CRLF under `text`, `ident` and a filter that came later do not make phantom changes, touched or not; edits count."""
     user = converted(user)
