@@ -27,6 +27,9 @@ def pairs(examples: Iterable[Example]) -> list[tuple[str, str | None]]:
         ("f([1, 2]) -> [2, 1]", "f([1, 2])", "[2, 1]"),
         ("f('a(b') ➞ 'x'", "f('a(b')", "'x'"),
         ("f(1) == True", "f(1)", "True"),
+        ("f(1) => false", "f(1)", "False"),
+        ('f("a   b") == "a-b"', 'f("a   b")', '"a-b"'),
+        ("f([1,\n      2]) == 3", "f([1, 2])", "3"),
         ("f(1) = 2.5", "f(1)", "2.5"),
         ("f(19) should return 2.", "f(19)", "2"),
         ("f(1) returns (1, 'a') since it can.", "f(1)", "(1, 'a')"),
@@ -40,7 +43,16 @@ def test_docstring_examples(text: str, call: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["f(x) -> 3", "g(1) -> 2", "my_f(1) -> 2", "f(1", "f(1) is nice", "f(1, y=z) -> 3"]
+    "text",
+    [
+        "f(x) -> 3",
+        "g(1) -> 2",
+        "my_f(1) -> 2",
+        "f(1",
+        "f(1) is nice",
+        "f(1, y=z) -> 3",
+        "f(1) => true when it is odd",
+    ],
 )
 def test_no_example(text: str) -> None:
     """Variables, other functions and open brackets make no example with a value."""

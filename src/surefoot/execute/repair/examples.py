@@ -258,9 +258,10 @@ def _calls_in(text: str, name: str) -> Iterator[tuple[str, int]]:
         end = _closing(text, found.end() - 1)
         if end is None:
             continue
-        call = " ".join(text[found.start() : end].split())
+        call = text[found.start() : end]
         if _is_plain(call):
-            yield call, end
+            # Lines of it become one; blanks within a line may stand in a text.
+            yield " ".join(line.strip() for line in call.splitlines()), end
 
 
 def _is_plain(call: str) -> bool:
@@ -297,6 +298,8 @@ def _closing(text: str, start: int) -> int | None:
 def _literal_prefix(text: str) -> str | None:
     """The longest literal that a line begins with."""
     text = text.strip().strip("`").strip()
+    if re.fullmatch(r"(true|false)\.?", text):
+        return text.rstrip(".").capitalize()
     if _LITERAL_START.match(text) is None:
         return None
     ends = [len(text), *(m.start() for m in re.finditer(r"[\s.,;`#)]", text))]
