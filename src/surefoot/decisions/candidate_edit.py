@@ -62,6 +62,8 @@ class EditQuestion:
     """The failing check with the values that it saw."""
     lines: tuple[int, int] | None = None
     """First and last masked line within `code`, 1-based (view `masked`)."""
+    opening: str | None = None
+    """How the one masked line begins, e.g. `if`, which is given; None: the answer may be several lines (view `masked`)."""
     values: tuple[str, ...] = ()
     """How variables of the function changed in the failing check, in order (view `explain`)."""
     other_failure: str = ""
@@ -191,6 +193,8 @@ def request_of(question: EditQuestion) -> ModelRequest:
 
 def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
     """How the answer begins, where it ends, and how long it may be."""
+    if question.view is EditView.MASKED and question.opening is not None:
+        return f"```python\n{question.opening}", ("\n", "```"), _LINE_TOKENS
     if question.view is EditView.MASKED:
         return "```python\n", ("```",), _LINE_TOKENS
     tokens = question.body_tokens + _SPARE_TOKENS

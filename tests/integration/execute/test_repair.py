@@ -130,6 +130,42 @@ def test_an_edit_that_mends_a_part_is_followed_before_a_model_is_asked_for_long(
     assert run["model_calls"] < RepairLimits().before_deeper
 
 
+HIDDEN_FAULTS = '''"""Queues."""
+
+
+def last_in(queue):
+    """What came in last, or None."""
+    if queue:
+        return None
+    return queue[0]
+'''
+QUEUES = """from shop import last_in
+
+
+def test_last_in():
+    assert last_in([1, 2, 3]) == 3
+    assert last_in([4, 5]) == 5
+"""
+
+
+def test_two_edits_that_mend_nothing_alone_are_tried_at_once(tmp_path: Path) -> None:
+    """They are taken when the model, shown one of them, fills in the other by itself; else the run is not sure."""
+    shop = Shop(tmp_path, QUEUES, code=HIDDEN_FAULTS, max_candidates=1_000)
+    issue = "last_in([1, 2, 3]) gives None, not 3"
+    unsure = shop.solve([], issue=issue)
+    assert unsure["status"] == "blocked"
+    assert "no answer agrees" in shop.explained(unsure)
+    filled = {
+        "pattern": r"(?s)if not \(queue\):.*____",
+        "reply": "```python\nreturn queue[-1]\n```",
+    }
+    run = shop.solve([filled], issue=issue)
+    assert run["status"] == "complete", run["reason"]
+    fixed = shop.show(f"{run['commit']}:shop.py")
+    assert "if not (queue):" in fixed
+    assert "return queue[-1]" in fixed
+
+
 CART = '''"""Carts."""
 
 

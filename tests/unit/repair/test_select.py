@@ -10,7 +10,10 @@ WEIGHTS = Weights()
 def passing(text: str, words: str | None, **more: object) -> Passing:
     edits = (FileEdit(path="m.py", text=text),)
     candidate = Candidate(
-        candidate_id=digest_of(edits), generator="g", edits=edits, description=text
+        candidate_id=digest_of(edits),
+        generator=str(more.pop("generator", "g")),
+        edits=edits,
+        description=text,
     )
     given = {
         "samples": 0,
@@ -54,6 +57,40 @@ def test_one_answer_alone_is_not_taken() -> None:
         passing("edit", "a b", edited=True, examples=(True,), kept=1.0),
     ):
         assert choose([one, other], WEIGHTS).taken is not None
+
+
+def test_many_edits_that_pass_are_one_voice() -> None:
+    """That the tests let ten edits pass is no reason to doubt three samples and an edit that agree; one sample that does not is."""
+    best = passing("best", "x", samples=3, edited=True, prior=0.6, examples=(True,))
+    rivals = [
+        passing(f"rival {n}", f"r{n}", edited=True, prior=0.6, examples=(True,)) for n in range(10)
+    ]
+    assert choose([*rivals, best], WEIGHTS).taken is best
+    assert choose(rivals, WEIGHTS).taken is None
+    other = passing("other", "y", samples=1, edited=True, prior=0.6, examples=(True,))
+    assert choose([*rivals, best, other], WEIGHTS).taken is None
+
+
+def test_a_larger_change_needs_more_to_speak_for_it() -> None:
+    """Three samples outvote an edit when they change no more than it does, and not when they change more lines than it."""
+    edit = passing("edit", "x", edited=True, prior=0.7, examples=(True,))
+    alike = passing("alike", "y", samples=3, examples=(True,))
+    larger = passing("larger", "y", samples=3, examples=(True,), changed_lines=3)
+    assert choose([edit, alike], WEIGHTS).taken is alike
+    assert choose([edit, larger], WEIGHTS).taken is None
+    assert choose([larger], WEIGHTS).taken is larger
+
+
+def test_several_edits_at_once_need_an_answer_that_agrees() -> None:
+    """However well they do; a single edit needs none, nor one on top of another that mended a part."""
+    told = {"edited": True, "prior": 1.0, "examples": (True,), "kept": 1.0}
+    patchwork = passing("two", "a b", generator="ast:compare&constant", **told)
+    assert choose([patchwork], WEIGHTS).taken is None
+    assert "no answer agrees" in choose([patchwork], WEIGHTS).reason
+    for sound in ("ast:compare", "ast:compare+constant"):
+        assert choose([passing("one", "a b", generator=sound, **told)], WEIGHTS).taken is not None
+    answer = passing("answer", "a b", samples=1, examples=(True,), kept=1.0)
+    assert choose([patchwork, answer], WEIGHTS).taken is not None
 
 
 def test_too_little_speaks_for_any() -> None:

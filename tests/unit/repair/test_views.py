@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surefoot.decisions.candidate_edit import EditQuestion, EditView, request_of
+from surefoot.decisions.candidate_edit import EditQuestion, EditView, read_answer, request_of
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, values_in
-from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
+from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
 from surefoot.execute.source import parse, units
 
 CODE = '''def {name}(a, b):
@@ -97,6 +97,47 @@ def test_votes_are_asked_without_what_failed_before() -> None:
     attempts = [Attempt(suspect="f.py::f", code="def f(a, b): ...", failure="f gave nothing")]
     asked = questions_of(batch([shown("f", 1.0)], attempts=attempts, votes=True))
     assert not any(q.attempt for q in asked)
+
+
+def test_a_vote_fills_in_what_an_edit_changed_without_having_seen_it() -> None:
+    """Each place once, then once more with some warmth; the rest stands as the edit has it, and every other view is asked too."""
+    edited = CODE.format(name="f").replace("a < b", "a > b").strip()
+    masks = {"f.py::f": (Mask(code=edited, lines=(3, 3)), Mask(code=edited, lines=(5, 5)))}
+    asked = questions_of(batch([shown("f", 1.0)], votes=True, masks=masks, size=20))
+    votes = [q for q in asked if q.view is EditView.MASKED]
+    assert [q.lines for q in votes] == [(3, 3), (5, 5), (3, 3), (5, 5)]
+    assert [q.temperature for q in votes] == [0.0, 0.0, 0.4, 0.4]
+    assert "a > b" not in prompt(votes[0])
+    assert "a > b" in prompt(votes[1])
+    assert {q.view for q in asked[:5]} == set(EditView)
+    requests = {(prompt(q), q.temperature, q.seed if q.temperature else 0) for q in asked}
+    assert len(requests) == 20
+    first, then = (
+        questions_of(batch([shown("f", 1.0)], votes=True, masks=masks, first=first, size=10))
+        for first in (0, 10)
+    )
+    assert (*first, *then) == asked
+
+
+def test_a_vote_on_one_line_ends_with_it() -> None:
+    """Its first word is given where the unchanged code begins a line with it, so that the answer is about the same statement."""
+    edited = CODE.format(name="f").replace("a < b", "a > b").strip()
+    for opening, prefill in (("if", "```python\nif"), ("", "```python\n")):
+        mask = Mask(code=edited, lines=(3, 3), opening=opening)
+        first, *_ = questions_of(batch([shown("f", 1.0)], votes=True, masks={"f.py::f": (mask,)}))
+        request = request_of(first)
+        assert (request.prefill, request.stop) == (prefill, ("\n", "```"))
+        read = read_answer(first, "```python\nif a > b:")
+        assert read.code == edited
+
+
+def test_no_vote_is_masked_where_no_edit_passes() -> None:
+    """The order in which the other views are asked is the same with and without masks."""
+    plain = questions_of(batch([shown("f", 1.0)], votes=True, size=6))
+    masks = {"f.py::f": (Mask(code=CODE.format(name="f").strip(), lines=(3, 3)),)}
+    mixed = questions_of(batch([shown("f", 1.0)], votes=True, masks=masks, size=8))
+    assert [q.view for q in mixed if q.view is not EditView.MASKED] == [q.view for q in plain]
+    assert all(q.view is not EditView.MASKED for q in plain)
 
 
 def test_a_wider_search_is_told_more() -> None:

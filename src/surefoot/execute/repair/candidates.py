@@ -21,7 +21,7 @@ _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
 def from_mutations(source: Source, mutations: Sequence[Mutation]) -> Candidate:
     """A candidate of one mutation, or of several that do not overlap."""
     text = apply(source.text, [edit for m in mutations for edit in m.edits])
-    operators = "+".join(m.operator for m in mutations)
+    operators = "&".join(m.operator for m in mutations)
     prior = 1.0
     for mutation in mutations:
         prior *= mutation.weight
@@ -78,6 +78,16 @@ def changed_lines(before: str, after: str) -> int:
     """Lines added and removed, the larger of both sides of each change."""
     matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
     return sum(max(j - i, m - k) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal")
+
+
+def changed_places(before: str, after: str) -> tuple[tuple[int, int], ...]:
+    """First and last line, 1-based, of each run of lines of `after` that `before` does not have there."""
+    matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    return tuple(
+        (first + 1, end)
+        for tag, _, _, first, end in matcher.get_opcodes()
+        if tag != "equal" and end > first
+    )
 
 
 def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | None:

@@ -1,25 +1,30 @@
 """The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
-from surefoot.execute.repair.candidates import from_code
+from surefoot.execute.repair.candidates import changed_places, from_code
 from surefoot.execute.repair.evidence import Evidence, Probing
 from surefoot.execute.repair.failure import told
+from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of, values_in
-from surefoot.execute.repair.select import Choice, choose
+from surefoot.execute.repair.select import Choice, Passing, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
-from surefoot.execute.repair.views import Attempt, Batch, Shown, questions_of
-from surefoot.execute.source import docstring_node, unit_nodes
+from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
+from surefoot.execute.source import docstring_node, parse, unit_nodes, units
 from surefoot.values import Message, ModelFailure, TestResult
 
 LARGE_CONTEXT = 30_000
 """Tokens from which on a model is shown whole files and asked less often."""
 _SPEC_CHARACTERS = 60
+_STATEMENT = re.compile(r"\s*(if|elif|while|for|return)\b")
+_MASKED_LINES = 2
+"""Of an edit, so that the model can be asked what belongs in the place of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +94,8 @@ class Hunt:
             s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
         ]
         self._taken: set[str] = set()
+        self._masked: dict[str, Shown] = {}
+        """Whose code it is that was shown with an edit in it."""
         self._failures = self._tell_failures()
 
     @property
@@ -155,6 +162,9 @@ class Hunt:
             most = max(most // 2, 1)
         if not self._trials.passing:
             search.follow()
+        for suspect in self._case.suspects[:1]:
+            if not self._trials.passing:
+                search.pairs(self._case.files.product[suspect.path], suspect)
         for suspect in self._case.suspects:
             self._take(suspect)
 
@@ -227,6 +237,7 @@ class Hunt:
                 second_tries=self._model.second_tries_of(size, len(self._shown)),
                 seed=self._case.seed,
                 votes=bool(voted),
+                masks={s.suspect.key: self._masks(s) for s in voted},
                 count_tokens=self._tokens,
                 issue_characters=self._limits.issue_characters,
             )
@@ -242,9 +253,41 @@ class Hunt:
         for question, proposal in zip(questions, answered.proposals, strict=False):
             self._meet(question, proposal)
 
+    def _masks(self, shown: Shown) -> tuple[Mask, ...]:
+        """The places in a suspect's code that edits which pass change, each with the rest as the edit has it, the likeliest first."""
+        found: dict[str, tuple[float, Mask]] = {}
+        for passing in self._evidence.passing:
+            code = self._edited(shown, passing) if passing.edited else None
+            if code is None:
+                continue
+            rows = code.split("\n")
+            for first, last in changed_places(shown.code, code):
+                around = "\n".join([*rows[: first - 1], "", *rows[last:]])
+                known = found.get(around)
+                if last - first < _MASKED_LINES and (known is None or known[0] < passing.prior):
+                    opening = _opening(rows[first - 1], shown.code) if first == last else None
+                    mask = Mask(code=code, lines=(first, last), opening=opening)
+                    found[around] = passing.prior, mask
+        ranked = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].lines, pair[1].code))
+        masks = tuple(mask for _, mask in ranked)
+        self._masked.update((mask.code, shown) for mask in masks)
+        return masks
+
+    def _edited(self, shown: Shown, passing: Passing) -> str | None:
+        """A suspect's code as a candidate has it; None where more than the body of it changed."""
+        path, unit = shown.suspect.path, shown.suspect.unit
+        text = next((e.text for e in passing.candidate.edits if e.path == path), None)
+        source = parse(path, text) if text is not None else None
+        if unit is None or source is None:
+            return None
+        code = next((u.text for u in units(source) if u.qualname == unit.qualname), None)
+        return code if code is not None and head_of(code) == head_of(shown.code) else None
+
     def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
         """Try what a question brought."""
-        shown = next(s for s in self._shown if s.code == question.code and s.name == question.name)
+        shown = self._masked.get(question.code) or next(
+            s for s in self._shown if s.code == question.code and s.name == question.name
+        )
         unit = shown.suspect.unit
         if proposal.code is None or unit is None:
             self._model.unusable += 1
@@ -297,6 +340,12 @@ class Hunt:
                 return ["\n".join(group) for group in groups]
         tests = list(self._case.files.tests.values())
         return sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
+
+
+def _opening(row: str, code: str) -> str:
+    """The word that a line's statement begins with, where a line of the unchanged code does too: it says nothing of an edit."""
+    found = _STATEMENT.match(row)
+    return found[1] if found is not None and f"{found[0]} " in code else ""
 
 
 def _shortest_first(calls: Iterable[str]) -> list[str]:

@@ -17,6 +17,10 @@ class RepairLimits:
     """Edits that came nearer and are tried together with a second and a third one."""
     leads: int = 3
     """Edits that mended a part of what fails and are tried together with a second and a third one before anything is asked."""
+    paired: int = 40
+    """Likeliest edits that are tried two at a time where none passes alone."""
+    pairs: int = 400
+    """Pairs of them that are tried."""
     deeper: int = 160
     """Further edits tried on each of them."""
     suspects: int = 3
@@ -53,6 +57,8 @@ class RepairLimits:
             first_order=by * self.first_order,
             beam=by * self.beam,
             leads=by * self.leads,
+            paired=by * self.paired,
+            pairs=by * self.pairs,
             deeper=by * self.deeper,
             suspects=by * self.suspects,
             samples=by * self.samples,

@@ -34,6 +34,10 @@ class Weights:
     """What holding all examples of docstring and issue adds."""
     kept: float = 0.8
     """What doing as before in nearly all stories of passing tests adds."""
+    larger: float = 0.6
+    """Least part of their weight that samples keep for a behaviour that takes a larger change than another one that passes."""
+    rivals: float = 2.4
+    """What all behaviours together speak against one that has samples, when nothing but a syntax-tree edit speaks for each."""
     doubt: float = 0.6
     """What speaks against every behaviour: the right one may not be among the candidates."""
     need: float = 0.6
@@ -73,9 +77,19 @@ class Cluster:
     """What speaks for it."""
 
     @property
+    def samples(self) -> int:
+        """Independent samples of the model that do this."""
+        return sum(p.samples for p in self.members)
+
+    @property
+    def is_patchwork(self) -> bool:
+        """Edits that mend nothing one by one, and no sample: of the many ways to combine edits, some pass few tests by chance."""
+        return not self.samples and all("&" in p.candidate.generator for p in self.members)
+
+    @property
     def is_one_answer(self) -> bool:
         """A single sample of the model and nothing else: what a script that takes the first answer that passes would take."""
-        return sum(p.samples for p in self.members) == 1 and not any(p.edited for p in self.members)
+        return self.samples == 1 and not any(p.edited for p in self.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +113,13 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
     clusters = cluster(_steadiest(_best_examples(honest)), weights)
-    total = sum(c.weight for c in clusters) + weights.doubt
     best = clusters[0]
-    confidence = best.weight / total
+    confidence = best.weight / (best.weight + _against(best, clusters[1:], weights))
     taken = best.members[0]
     score = b7(taken, confidence, weights, max_files)
     others = len(clusters) - 1
     said = (
-        f"{sum(p.samples for p in best.members)} samples and "
+        f"{best.samples} samples and "
         f"{sum(p.edited for p in best.members)} edits agree on generated inputs, "
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
@@ -114,10 +127,20 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
     if best.is_one_answer:
         reason = f"not sure: one answer alone, which nothing else agrees with: {said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
+    if best.is_patchwork:
+        reason = f"not sure: several edits at once, which no answer agrees with: {said}"
+        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     if confidence < weights.need:
         reason = f"not sure: {said}, {weights.need:.2f} is needed"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     return Choice(taken=taken, reason=said, confidence=confidence, clusters=clusters, score=score)
+
+
+def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> float:
+    """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
+    thought_of = sum(c.weight for c in others if c.samples)
+    edits = sum(c.weight for c in others if not c.samples)
+    return thought_of + (min(edits, weights.rivals) if best.samples else edits) + weights.doubt
 
 
 def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int) -> float:
@@ -137,16 +160,20 @@ def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]
     groups: dict[Words, list[Passing]] = {}
     for item in passing:
         groups.setdefault(comparable(item), []).append(item)
-    found = [_cluster(members, weights) for members in groups.values()]
+    least = min((p.changed_lines for p in passing), default=1)
+    found = [_cluster(members, weights, least) for members in groups.values()]
     return tuple(
         sorted(found, key=lambda c: (-c.weight, c.members[0].changed_lines, _name(c.members[0])))
     )
 
 
-def _cluster(members: Sequence[Passing], weights: Weights) -> Cluster:
+def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluster:
+    """Members that do the same; `least` is the size of the smallest change that passes, in lines."""
     samples = sum(p.samples for p in members)
     edit = max((p.prior for p in members if p.edited), default=0.0)
-    weight = weights.sample * samples + weights.edit * edit**0.5
+    size = max(1, min(p.changed_lines for p in members))
+    small = max(weights.larger, (max(1, least) / size) ** 0.5)
+    weight = weights.sample * samples * small + weights.edit * edit**0.5
     if members[0].examples and all(all(p.examples) for p in members):
         weight += weights.examples
     if all(p.kept is not None and p.kept >= _STEADY for p in members):

@@ -1,5 +1,6 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
+import itertools
 from collections.abc import Sequence
 
 from surefoot.execute.repair.candidates import from_mutations
@@ -40,6 +41,17 @@ class SyntaxSearch:
             least = 1 + max(self._mended(pair) for pair in beam)
             if self._build_on(beam):
                 return
+
+    def pairs(self, source: Source, suspect: Suspect) -> None:
+        """Two of the likeliest edits at once, for bugs of which neither half shows by itself.
+
+        Where they stand says little: a fault that ends the call hides from the tests the lines behind it.
+        """
+        likely = mutations(source, suspect.unit)[: self._limits.paired]
+        pairs = [pair for pair in itertools.combinations(likely, 2) if _apart(*pair)]
+        likeliest = sorted(pairs, key=lambda pair: -pair[0].weight * pair[1].weight)
+        made = [from_mutations(source, pair) for pair in likeliest[: self._limits.pairs]]
+        self._try_all(made, suspect, "pairs of edits of")
 
     def deeper(self) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
@@ -107,6 +119,11 @@ class SyntaxSearch:
 def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:
     found = mutations(source, unit)
     return sorted(found, key=lambda m: -m.weight * suspect.suspicion(m.line) ** 0.5)
+
+
+def _apart(one: Mutation, other: Mutation) -> bool:
+    """Whether two edits change different characters."""
+    return all(a.end <= b.start or b.end <= a.start for a in one.edits for b in other.edits)
 
 
 def _stacked(first: Candidate, second: Candidate) -> Candidate:

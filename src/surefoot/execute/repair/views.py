@@ -3,13 +3,27 @@
 Pure: the same case, batch number and seed give the same questions.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from surefoot.decisions.candidate_edit import EditQuestion, EditView
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.localise import Suspect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """Lines of a unit as an edit that passes made it, which the model is to fill in without having seen them."""
+
+    code: str
+    """The unit with the edit."""
+    lines: tuple[int, int]
+    """First and last one, within `code`, 1-based."""
+    opening: str | None = None
+    """As in `EditQuestion`."""
+
 
 _MOST_TOKENS: Final = 900
 _LEAST_REWRITE: Final = 220
@@ -62,14 +76,24 @@ _SCHEDULE: Final = (
 )
 """For one suspect; repeated with rising temperature until the samples of a turn are used."""
 _VOTES: Final = (
+    Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.WHOLE, temperature=0.0),
+    Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.0),
     Slot(view=EditView.EXPLAIN, temperature=0.4),
+    Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.6),
     Slot(view=EditView.WHOLE, temperature=0.6),
+    Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.8),
 )
-"""Asked for when something passes already and more independent ideas are wanted."""
+"""Asked for when something passes already and more independent ideas are wanted.
+
+The view `masked` leaves out, in turn, each place that passing edits change: without having seen it, and in a few tokens, the
+model says what belongs there, twice at most. Where no edit passes it is not asked.
+"""
+_VOTES_A_MASK: Final = 2
+"""A model that fills in the same wrong line twice does so again."""
 _WARMER: Final = 0.15
 _LEAST_WARM: Final = 0.4
 _HOTTEST: Final = 1.2
@@ -97,6 +121,8 @@ class Batch:
     seed: int
     votes: bool
     """Something passes already."""
+    masks: Mapping[str, Sequence[Mask]] = field(default_factory=dict)
+    """What passing edits change of each suspect by its key, the likeliest first."""
     count_tokens: Callable[[str], int]
     issue_characters: int
     """Length up to which the issue is told."""
@@ -120,9 +146,11 @@ def _second_try(batch: Batch, attempt: Attempt) -> EditQuestion:
 
 def _question(batch: Batch, number: int) -> EditQuestion:
     shown, place = _turn_about(batch.shown, number)
-    schedule = _VOTES if batch.votes else _SCHEDULE
-    slot = schedule[place % len(schedule)]
-    lap = place // len(schedule)
+    masks = batch.masks.get(shown.suspect.key, ())
+    places = _votes(len(masks)) if batch.votes else _plan()
+    slot, lap, vote = next(itertools.islice(places, place, None))
+    if vote is not None:
+        return _vote(batch, shown, masks, vote, number)
     view = slot.view
     if view is EditView.REWRITE and not shown.documented:
         view = EditView.EXPLAIN if lap % 2 else EditView.WHOLE
@@ -135,6 +163,36 @@ def _question(batch: Batch, number: int) -> EditQuestion:
         other_failure=_other_failure(batch, place),
         lines=lines,
         temperature=_temperature(slot, lap, twice=view is not slot.view),
+        seed=batch.seed + number,
+    )
+
+
+def _plan() -> Iterator[tuple[Slot, int, int | None]]:
+    """The places of the schedule, each with its lap; none is a vote on a mask."""
+    return ((slot, lap, None) for lap in itertools.count() for slot in _SCHEDULE)
+
+
+def _votes(masks: int) -> Iterator[tuple[Slot, int, int | None]]:
+    """The places of the votes, each with its lap and, where it is a vote on a mask, its number among those."""
+    asked = 0
+    for lap in itertools.count():
+        for slot in _VOTES:
+            if slot.view is not EditView.MASKED:
+                yield slot, lap, None
+            elif asked < _VOTES_A_MASK * masks:
+                yield slot, lap, asked
+                asked += 1
+
+
+def _vote(batch: Batch, shown: Shown, masks: Sequence[Mask], nth: int, number: int) -> EditQuestion:
+    """What belongs in one of the places; each is asked about once before any is asked about again, warmer."""
+    again, mask = divmod(nth, len(masks))
+    return replace(
+        _asked(batch, shown, EditView.MASKED),
+        code=masks[mask].code,
+        lines=masks[mask].lines,
+        opening=masks[mask].opening,
+        temperature=_LEAST_WARM if again else 0.0,
         seed=batch.seed + number,
     )
 

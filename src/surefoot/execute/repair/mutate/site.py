@@ -108,6 +108,13 @@ class Site:
             here = self.parents.get(id(here))
         return here
 
+    def is_repeated(self, statement: ast.stmt) -> bool:
+        """Whether a statement stands in a loop of the unit."""
+        here: ast.AST | None = statement
+        while here is not None and not isinstance(here, ast.For | ast.AsyncFor | ast.While):
+            here = self.parents.get(id(here))
+        return here is not None
+
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement stands in."""
         around = self.parents[id(statement)]

@@ -91,7 +91,9 @@ def _augmented(site: Site, node: ast.AugAssign) -> Iterator[Mutation]:
 def _assign(site: Site, node: ast.Assign, target: ast.expr) -> Iterator[Mutation]:
     place = site.source.text.find("=", site.source.end(target), site.source.start(node.value))
     if place >= 0 and isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
-        for other, weight in (("+=", 0.35), ("-=", 0.1), ("*=", 0.1)):
+        # In a loop a plain assignment of what an earlier round has is often a sum that was lost.
+        more = 0.5 if site.is_repeated(node) else 0.35
+        for other, weight in (("+=", more), ("-=", 0.1), ("*=", 0.1)):
             edit = TextEdit(start=place, end=place + 1, text=other)
             yield site.edit([edit], node, "assign", weight)
     if isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:  # noqa: PLR2004  # a pair
