@@ -1,5 +1,6 @@
 """Audits and baselines in the few words and numbers that a decision needs."""
 
+import re
 from collections.abc import Mapping
 
 from surefoot.values import Audit, AuditSummary, ReportState, Severity
@@ -20,6 +21,7 @@ def summarise(audit: Audit) -> AuditSummary:
     )
 
 
+_ERROR = re.compile(r"\berror:", re.IGNORECASE)
 _UNUSABLE: Mapping[ReportState, str] = {
     ReportState.TIMEOUT: "the tests did not end in time; raise `[test] timeout_s`",
     ReportState.CRASHED: "the test process died before it finished",
@@ -32,6 +34,8 @@ _UNUSABLE: Mapping[ReportState, str] = {
 
 
 def unusable(state: ReportState, output: str) -> str:
-    """Why a baseline cannot be built on, in one sentence, with the runner's last line."""
-    tail = next((line for line in reversed(output.splitlines()) if line.strip()), "")
-    return f"{_UNUSABLE[state]}" + (f" ({tail.strip()[:200]})" if tail else "")
+    """Why a baseline cannot be built on, in one sentence, with the runner's last line that names an error, else its last."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if _ERROR.search(line)]
+    tail = (errors or lines or [""])[-1]
+    return f"{_UNUSABLE[state]}" + (f" ({tail[:200]})" if tail else "")

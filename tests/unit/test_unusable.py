@@ -1,0 +1,27 @@
+"""What is said of a baseline that nothing can be built on."""
+
+import pytest
+
+from surefoot.kernel.summary import unusable
+from surefoot.values import ReportState
+
+USAGE = """ERROR: usage: pytest [options] [file_or_dir] [...]
+pytest: error: unrecognized arguments: --cov=semver
+  inifile: setup.cfg
+  rootdir: /tmp/semver
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (USAGE, "(pytest: error: unrecognized arguments: --cov=semver)"),
+        ("collected 0 items\n\nno tests ran in 0.01s\n", "(no tests ran in 0.01s)"),
+        ("3 errors found\nthe end\n", "(the end)"),
+        ("", "`[test] command`"),
+    ],
+)
+def test_the_line_that_names_an_error_is_told(output: str, told: str) -> None:
+    """A project whose plugin is not installed is told which option is unknown, and not only that it has no tests."""
+    assert unusable(ReportState.NOTHING_COLLECTED, output).endswith(told)
