@@ -80,16 +80,20 @@ class Shop:
         for args in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "first")):
             subprocess.run(["git", *who, *args], cwd=self.root, check=True)
 
-    def scripted(self, rules: Sequence[Mapping[str, object]], name: str = "model") -> str:
-        """A model that answers by rules, as `--model` takes it."""
-        script = {"schema": 1, "rules": list(rules), "default": "I do not know."}
+    def scripted(
+        self, rules: Sequence[Mapping[str, object]], name: str = "model", **more: object
+    ) -> str:
+        """A model that answers by rules, as `--model` takes it; `more` says what it is, e.g. how large its context is."""
+        script = {"schema": 1, "rules": list(rules), "default": "I do not know.", **more}
         path = self._folder / f"{name}.json"
         path.write_text(json.dumps(script))
         return f"scripted:{path}"
 
-    def solve(self, rules: Sequence[Mapping[str, object]], issue: str = ISSUE) -> dict[str, object]:
+    def solve(
+        self, rules: Sequence[Mapping[str, object]], issue: str = ISSUE, **more: object
+    ) -> dict[str, object]:
         """The JSON object of a run on a scripted model."""
-        return self.run("solve", issue, "--model", self.scripted(rules))
+        return self.run("solve", issue, "--model", self.scripted(rules, **more))
 
     def run(self, *args: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
         """The JSON object that a command ends with."""

@@ -28,6 +28,9 @@ def joined(
         text = said
     elif opening in said and any(stop and stop in opening for stop in request.stop):
         text, begins = said, said.index(opening) + len(opening)
+        begins += text.startswith(
+            "\n", begins
+        )  # the line end is the block's, not an answer of one line's
     ends = [end for stop in request.stop if stop and (end := text.find(stop, begins)) >= 0]
     if ends:
         return text[: min(ends)], begins, "stop"

@@ -149,7 +149,7 @@ def test_last_in():
 
 
 def test_two_edits_that_mend_nothing_alone_are_tried_at_once(tmp_path: Path) -> None:
-    """They are taken when the model, shown one of them, fills in the other by itself; else the run is not sure."""
+    """They are taken when a small model, shown one of them, fills in the other by itself; else the run is not sure."""
     shop = Shop(tmp_path, QUEUES, code=HIDDEN_FAULTS, max_candidates=1_000)
     issue = "last_in([1, 2, 3]) gives None, not 3"
     unsure = shop.solve([], issue=issue)
@@ -159,7 +159,7 @@ def test_two_edits_that_mend_nothing_alone_are_tried_at_once(tmp_path: Path) -> 
         "pattern": r"(?s)if not \(queue\):.*____",
         "reply": "```python\nreturn queue[-1]\n```",
     }
-    run = shop.solve([filled], issue=issue)
+    run = shop.solve([filled], issue=issue, context_tokens=8_192)
     assert run["status"] == "complete", run["reason"]
     fixed = shop.show(f"{run['commit']}:shop.py")
     assert "if not (queue):" in fixed

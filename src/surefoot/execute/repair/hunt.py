@@ -113,15 +113,18 @@ class Hunt:
         """Answers without code."""
         return self._model.unusable
 
+    @property
+    def _is_large(self) -> bool:
+        return self._asker.context_tokens > LARGE_CONTEXT
+
     def run(self, *, edit: bool = True) -> Choice:
         """Search; the choice says what to take, if anything. Without `edit` only the model is asked."""
         search = SyntaxSearch(self._trials, self._probing, self._limits)
         if edit:
             self._singles(search)
         choice = self.choice()
-        large = self._asker.context_tokens > LARGE_CONTEXT
         most = self._limits.samples
-        if large:
+        if self._is_large:
             most = min(most, self._limits.large_samples)
         deeper = edit
         while self._goes_on(choice, most):
@@ -195,7 +198,7 @@ class Hunt:
         source = self._case.files.product[suspect.path]
         others = [s for p, s in self._case.files.product.items() if p != suspect.path]
         context = context_of(source, unit, others)
-        if self._asker.context_tokens > LARGE_CONTEXT:
+        if self._is_large:
             whole = source.text
             if self._tokens(whole) <= self._limits.file_share * self._asker.context_tokens:
                 context = whole
@@ -237,7 +240,8 @@ class Hunt:
                 second_tries=self._model.second_tries_of(size, len(self._shown)),
                 seed=self._case.seed,
                 votes=bool(voted),
-                masks={s.suspect.key: self._masks(s) for s in voted},
+                # A large model is asked few questions, and can write the whole function without losing its way.
+                masks={} if self._is_large else {s.suspect.key: self._masks(s) for s in voted},
                 count_tokens=self._tokens,
                 issue_characters=self._limits.issue_characters,
             )
