@@ -28,9 +28,8 @@ def joined(
         text = said
     elif opening in said and any(stop and stop in opening for stop in request.stop):
         text, begins = said, said.index(opening) + len(opening)
-        begins += text.startswith(
-            "\n", begins
-        )  # the line end is the block's, not an answer of one line's
+        # The line end that follows is the block's own, and does not end an answer of one line.
+        begins += text.startswith("\n", begins)
     ends = [end for stop in request.stop if stop and (end := text.find(stop, begins)) >= 0]
     if ends:
         return text[: min(ends)], begins, "stop"

@@ -230,7 +230,7 @@ class Evidence:
 
     def _new(self, candidate: Candidate, suspect: Suspect) -> Passing:
         before = self._files.product[suspect.path]
-        after = _after(candidate, before)
+        after = changed_source(candidate, before)
         probing = self._witnesses.probing
         words = probing.behaviour(candidate, suspect)
         return Passing(
@@ -260,6 +260,7 @@ class Evidence:
         return tuple(found)
 
 
-def _after(candidate: Candidate, before: Source) -> Source | None:
+def changed_source(candidate: Candidate, before: Source) -> Source | None:
+    """A file as a candidate has it; None where the candidate leaves it alone or it does not parse."""
     text = next((e.text for e in candidate.edits if e.path == before.path), None)
     return parse(before.path, text) if text is not None else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
 from surefoot.execute.repair.candidates import changed_places, from_code
-from surefoot.execute.repair.evidence import Evidence, Probing
+from surefoot.execute.repair.evidence import Evidence, Probing, changed_source
 from surefoot.execute.repair.failure import told
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
@@ -16,7 +16,7 @@ from surefoot.execute.repair.select import Choice, Passing, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
-from surefoot.execute.source import docstring_node, parse, unit_nodes, units
+from surefoot.execute.source import docstring_node, unit_nodes, units
 from surefoot.values import Message, ModelFailure, TestResult
 
 LARGE_CONTEXT = 30_000
@@ -279,9 +279,8 @@ class Hunt:
 
     def _edited(self, shown: Shown, passing: Passing) -> str | None:
         """A suspect's code as a candidate has it; None where more than the body of it changed."""
-        path, unit = shown.suspect.path, shown.suspect.unit
-        text = next((e.text for e in passing.candidate.edits if e.path == path), None)
-        source = parse(path, text) if text is not None else None
+        unit = shown.suspect.unit
+        source = changed_source(passing.candidate, self._case.files.product[shown.suspect.path])
         if unit is None or source is None:
             return None
         code = next((u.text for u in units(source) if u.qualname == unit.qualname), None)
