@@ -1,6 +1,6 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import like
+from surefoot.execute.repair.inputs import empty_ones, like
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -46,6 +46,13 @@ def test_sorted_rows_stay_sorted() -> None:
     assert all(row == sorted(row) for (row,) in made)
 
 
+def test_rows_without_repetition_stay_so() -> None:
+    """Three lists without an item twice are no accident, two may be; then candidates are told apart by repeated items."""
+    rows = [([3, 1, 2],), ([5, 4],), ([7, 1, 9, 4],)]
+    assert all(len(set(row)) == len(row) for (row,) in like(rows, seed=1, count=60))
+    assert any(len(set(row)) < len(row) for (row,) in like(rows[:2], seed=1, count=60))
+
+
 def test_the_form_of_texts_is_kept() -> None:
     """Fractions stay fractions, brackets stay balanced, single blanks stay single."""
     made = like([("1/2", "(a) b"), ("13/5", "((x)) yz"), ("7/8", "(q)")], seed=1, count=60)
@@ -56,3 +63,23 @@ def test_the_form_of_texts_is_kept() -> None:
         assert right.isdigit()
         assert brackets.count("(") == brackets.count(")")
         assert "  " not in brackets
+
+
+def test_letters_that_are_few_and_frequent_are_all_there_are() -> None:
+    """Texts of bits stay texts of bits; of a few letters nothing is known."""
+    made = like([("111000",), ("1010",), ("010",)], seed=1, count=60)
+    assert made
+    assert set("".join(bits for (bits,) in made)) == {"0", "1"}
+    words = like([("cat",), ("dog",)], seed=1, count=60)
+    assert set("".join(word for (word,) in words)) - set("catdog")
+
+
+def test_empty_arguments_keep_what_holds_between_them() -> None:
+    """Each is empty in turn and then all are, save where one that is empty beside one that is not would be a new thing."""
+    assert empty_ones([("ab", [1, 2, 3], 4), ("xyz", [1], 2)]) == (
+        ("", [1, 2, 3], 4),
+        ("ab", [], 4),
+        ("", [], 4),
+    )
+    assert empty_ones([("01", "11"), ("1", "0")]) == (("", ""),)
+    assert empty_ones([("", [1]), ("a", [2, 3])]) == (("", []),)

@@ -1,11 +1,12 @@
 """More inputs like those seen: what candidates that pass the known tests are compared on.
 
 An input that no caller would ever give tells right candidates apart for nothing, so what the seen arguments have in common
-is kept: types, signs and ranges, kinds of characters, lengths that go together, order. Pure and deterministic by seed.
+is kept: types, signs and ranges, kinds of characters, lengths that go together, order, items that are all different. Pure and deterministic by seed.
 """
 
 import random
 import re
+import string
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -13,7 +14,11 @@ Arguments: TypeAlias = tuple[object, ...]
 
 _TRIES: Final = 40
 _SHAPE_SAMPLES: Final = 2
+_DISTINCT_SAMPLES: Final = 3
+"""Rows of several items from which on it is no accident that none holds an item twice."""
 _MAX_TEXT: Final = 2_000
+_CLOSED: Final = 5
+"""Characters seen for each different one from which on texts hold no others of their kind, as bits hold no 2."""
 
 
 def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments, ...]:
@@ -38,14 +43,24 @@ def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments
 def empty_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
     """The first seen argument list with each text, list, tuple, set or table in turn empty, where none of those seen was.
 
-    `like` gives no such input, since a caller may never give one: who uses these asks the unchanged code whether it answers.
+    Then all of them at once. What holds between the arguments of all seen ones holds here too. `like` gives no such input,
+    since a caller may never give one: who uses these asks the unchanged code whether it answers.
     """
     found: list[Arguments] = []
     for args in seen[:1]:
-        for place, value in enumerate(args):
-            column = [other[place] for other in seen if len(other) == len(args)]
-            if isinstance(value, str | list | tuple | set | dict) and all(column):
-                found.append((*args[:place], type(value)(), *args[place + 1 :]))
+        others = [other for other in seen if len(other) == len(args)]
+        places = [
+            place
+            for place, value in enumerate(args)
+            if isinstance(value, str | list | tuple | set | dict)
+            and all(other[place] for other in others)
+        ]
+        together = [places] if len(places) > 1 else []
+        rules = _kept_relations(others)
+        for emptied in [*([place] for place in places), *together]:
+            made = tuple(type(v)() if place in emptied else v for place, v in enumerate(args))
+            if all(rule(made) for rule in rules):
+                found.append(made)
     return tuple(found)
 
 
@@ -60,11 +75,7 @@ class _Common:
         length = max(sorted(set(lengths)), key=lengths.count)
         self._seen = [args for args in seen if len(args) == length]
         self._columns = [_Kind([args[place] for args in self._seen]) for place in range(length)]
-        self._rules = [
-            rule for rule in _relations(length) if all(rule(args) for args in self._seen)
-        ]
-        if len(self._seen) < _SHAPE_SAMPLES:
-            self._rules = []
+        self._rules = _kept_relations(self._seen)
 
     def vary(self, chance: random.Random) -> Arguments:
         args = list(chance.choice(self._seen))
@@ -77,6 +88,13 @@ class _Common:
     def holds(self, args: Arguments) -> bool:
         fit = all(kind.holds(value) for kind, value in zip(self._columns, args, strict=True))
         return fit and all(rule(args) for rule in self._rules)
+
+
+def _kept_relations(seen: Sequence[Arguments]) -> list[Callable[[Arguments], bool]]:
+    """Relations that hold in all of several argument lists of one length."""
+    if len(seen) < _SHAPE_SAMPLES:
+        return []
+    return [rule for rule in _relations(len(seen[0])) if all(rule(args) for args in seen)]
 
 
 def _relations(length: int) -> list[Callable[[Arguments], bool]]:
@@ -129,7 +147,7 @@ class _Kind:
         self._low = min(numbers, default=0)
         self._high = max(numbers, default=0)
         texts = [v for v in values if isinstance(v, str)]
-        self._letters = sorted(set("".join(texts)))
+        self._letters = _Letters("".join(texts))
         self._shapes = {_skeleton(t) for t in texts}
         self._tidy = all(t == " ".join(t.split()) for t in texts)
         self._balanced = all(_balanced(t) for t in texts)
@@ -140,6 +158,7 @@ class _Kind:
         long = [v for v in rows if len(v) > 1]
         several = len(long) >= _SHAPE_SAMPLES
         self._ordered = several and all(_ordered(v) for v in long)
+        self._distinct = len(long) >= _DISTINCT_SAMPLES and all(_distinct(v) for v in long)
         self._fixed_length = len({len(v) for v in rows}) == 1 and len(rows) > _SHAPE_SAMPLES
         self._empty = any(not v for v in rows) or "" in texts
 
@@ -168,7 +187,7 @@ class _Kind:
             return False
         if self._fixed_length and len(value) not in self._lengths:
             return False
-        if self._ordered and not _ordered(value):
+        if (self._ordered and not _ordered(value)) or (self._distinct and not _distinct(value)):
             return False
         return self._items is None or all(self._items.holds(x) for x in value)
 
@@ -206,7 +225,7 @@ class _Kind:
         place = chance.randrange(len(value)) if value else 0
         char = value[place : place + 1]
         options = [
-            value[:place] + _same_class(char, self._letters, chance) + value[place + 1 :],
+            value[:place] + self._letters.like(char, chance) + value[place + 1 :],
             value[:place] + value[place + 1 :],
             value[:place] + char + value[place:],
             value[::-1],
@@ -214,9 +233,7 @@ class _Kind:
             value[place:],
             "".join(chance.sample(value, len(value))),
             " ".join(chance.sample(value.split(" "), len(value.split(" ")))),
-            value.swapcase()
-            if {c.islower() for c in self._letters if c.isalpha()} == {True, False}
-            else value,
+            value.swapcase() if self._letters.lower and self._letters.upper else value,
             value[:place] + other,
             other,
         ]
@@ -274,19 +291,29 @@ def _balanced(text: str) -> bool:
     return not open_
 
 
-def _same_class(char: str, letters: Sequence[str], chance: random.Random) -> str:
-    if char.isdigit():
-        return chance.choice("0123456789")
-    if char.islower():
-        return chance.choice(
-            "abcdefghijklmnopqrstuvwxyz" + "".join(c for c in letters if c.islower()) * 2
-        )
-    if char.isupper():
-        return chance.choice(
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "".join(c for c in letters if c.isupper()) * 2
-        )
-    others = [c for c in letters if not c.isalnum()]
-    return chance.choice(others) if others else char
+class _Letters:
+    """The characters of all seen texts, by kind."""
+
+    def __init__(self, text: str) -> None:
+        self.digits = [c for c in text if c in string.digits]
+        self.lower = [c for c in text if c.islower()]
+        self.upper = [c for c in text if c.isupper()]
+        self.others = sorted({c for c in text if not c.isalnum()})
+
+    def like(self, char: str, chance: random.Random) -> str:
+        """Another character of the kind of `char`; one of the seen ones where they are so few, so often, that it is no accident."""
+        if char.isdigit():
+            return chance.choice(_choices(self.digits, string.digits))
+        if char.islower():
+            return chance.choice(_choices(self.lower, string.ascii_lowercase))
+        if char.isupper():
+            return chance.choice(_choices(self.upper, string.ascii_uppercase))
+        return chance.choice(self.others) if self.others else char
+
+
+def _choices(seen: Sequence[str], usual: str) -> list[str]:
+    own = sorted(set(seen))
+    return own if own and len(seen) >= _CLOSED * len(own) else [*usual, *own, *own]
 
 
 def _sorted(row: Sequence[object]) -> list[object]:
@@ -300,6 +327,10 @@ def _sorted(row: Sequence[object]) -> list[object]:
 
 def _comparable(row: Sequence[object]) -> bool:
     return all(isinstance(x, int | float) for x in row) or all(isinstance(x, str) for x in row)
+
+
+def _distinct(row: Sequence[object]) -> bool:
+    return len({repr(item) for item in row}) == len(row)
 
 
 def _ordered(row: Sequence[object]) -> bool:
