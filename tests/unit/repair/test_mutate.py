@@ -45,6 +45,7 @@ FIXES = [
     ("return a", "return b"),
     ("return a", "return abs(a)"),
     ("return items", "return sorted(items)"),
+    ("return [a - b, round(a - b)]", "return [round(a - b), round(a - b)]"),
     ("return sorted(items)", "return sorted(items, reverse=True)"),
     ("return sorted(items, reverse=True)", "return sorted(items)"),
     ("return items[a]", "return items.get(a, 0)"),

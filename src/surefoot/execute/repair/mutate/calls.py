@@ -109,6 +109,7 @@ def call_mutations(site: Site) -> Iterator[Mutation]:
             case _:
                 pass
     yield from _wraps(site)
+    yield from _called_elsewhere(site)
     yield from _bounds(site)
 
 
@@ -293,6 +294,30 @@ def _wraps(site: Site) -> Iterator[Mutation]:
             case ast.For(iter=value) | ast.comprehension(iter=value):
                 for form, weight in _ITERATIONS.items():
                     yield from _wrap(site, value, form, weight)
+            case _:
+                pass
+
+
+def _called_elsewhere(site: Site) -> Iterator[Mutation]:
+    """What is computed twice and handed to a call once: the other place may have lost the call.
+
+    A fix often stands in the code already: Barr et al., "The plastic surgery hypothesis" (2014).
+    """
+    for call in site.nodes:
+        match call:
+            case ast.Call(func=ast.Name() | ast.Attribute() as asked, args=[given], keywords=[]):
+                alike = (
+                    node
+                    for node in site.nodes
+                    if type(node) is type(given)
+                    and isinstance(node, ast.BinOp | ast.Call | ast.Subscript)
+                    and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+                )
+                for node in alike:
+                    text, around = site.text(node), site.parent(node)
+                    called = isinstance(around, ast.Call) and node in around.args
+                    if text == site.text(given) and not called:
+                        yield site.replace(node, f"{site.text(asked)}({text})", "call", 0.55)
             case _:
                 pass
 
