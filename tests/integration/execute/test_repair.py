@@ -166,6 +166,95 @@ def test_two_edits_that_mend_nothing_alone_are_tried_at_once(tmp_path: Path) -> 
     assert "return queue[-1]" in fixed
 
 
+UNASKED_FAULT = '''"""Words."""
+
+
+def mirrored(word):
+    """The shortest palindrome that begins with `word`.
+
+    >>> mirrored("cata")
+    'catac'
+    """
+    if not not word:
+        return ""
+    start = -1
+    while word[start:] != word[start:][::-1]:
+        start += 1
+    return word + word[:start][::-1]
+'''
+WORDS = """from shop import mirrored
+
+
+def test_mirrored():
+    assert mirrored("") == ""
+    assert mirrored("x") == "x"
+    assert mirrored("xyz") == "xyzyx"
+"""
+
+
+def test_what_the_docstring_shows_is_mended_too(tmp_path: Path) -> None:
+    """One edit is enough for the tests; the docstring's example says that it is not all, and a second one is found."""
+    shop = Shop(tmp_path, WORDS, code=UNASKED_FAULT, max_candidates=1_000)
+    run = shop.solve([], issue="mirrored('x') gives '', not 'x'")
+    assert run["status"] == "complete", run["reason"]
+    fixed = shop.show(f"{run['commit']}:shop.py")
+    assert "start = 0" in fixed
+    assert "not not" not in fixed
+
+
+def test_an_example_that_no_edit_holds_is_not_passed_over(tmp_path: Path) -> None:
+    """Tests that ask for too little are passed by an edit, which does not what the docstring shows."""
+    wrong = UNASKED_FAULT.replace("'catac'", "'another'")
+    shop = Shop(tmp_path, WORDS, code=wrong, max_candidates=1_000)
+    run = shop.solve([], issue="mirrored('x') gives '', not 'x'")
+    assert run["status"] == "blocked"
+    assert "not sure" in shop.explained(run)
+
+
+SPLIT_FAULTS = '''"""Words."""
+
+
+def pieces(txt):
+    """Words between blanks, else between commas, else how many small letters of an even code there are."""
+    if " " in txt:
+        return txt.split()
+    elif "," in txt:
+        return txt.replace(" ", ",").split()
+    else:
+        return len([c for c in txt if c.islower() or ord(c) % 2 == 0])
+'''
+SPLITS = """from shop import pieces
+
+
+def test_commas():
+    assert pieces("Hello,world!") == ["Hello", "world!"]
+
+
+def test_blanks():
+    assert pieces("Hello,Hello,world !") == ["Hello,Hello,world", "!"]
+
+
+def test_letters():
+    assert pieces("aaabb") == 2
+    assert pieces("") == 0
+"""
+
+
+def test_a_small_model_is_asked_where_edits_differ(tmp_path: Path) -> None:
+    """All that pass mend the commas alike and the letters differently: what belongs there is asked, the commas are not."""
+    shop = Shop(tmp_path, SPLITS, code=SPLIT_FAULTS, max_candidates=1_000)
+    line = "return len([c for c in txt if c.islower() and ord(c) % 2 == 0])"
+    run = shop.solve(
+        [{"pattern": "____", "reply": f"```python\n{line}\n```"}],
+        issue="pieces('aaabb') gives 5, not 2",
+        context_tokens=8_192,
+    )
+    assert run["status"] == "complete", shop.explained(run)
+    masked = [text for text in shop.asked(run) if "____" in text]
+    assert "len([c for" not in masked[0]
+    assert "____" in masked[0].partition("else:")[2]
+
+
 CART = '''"""Carts."""
 
 

@@ -115,11 +115,6 @@ def test_examples_decide_first() -> None:
     assert choose([wrong, right], WEIGHTS).taken is right
 
 
-def test_an_example_that_nobody_holds_is_no_witness() -> None:
-    """A docstring can be wrong: what no candidate holds speaks against none."""
-    assert choose([passing("x", "a", samples=2, examples=(False,))], WEIGHTS).taken is not None
-
-
 def test_inputs_that_most_cannot_take_are_no_witness() -> None:
     """Where most raise, and where one got stuck, behaviours are not compared."""
     first = passing("first", "a !ValueError ? x", samples=1)
@@ -172,3 +167,21 @@ def test_what_leaves_passing_tests_stories_alone_comes_first() -> None:
     assert choose([low, more], WEIGHTS).taken is more
     unknown = passing("unknown", "a c", samples=5)
     assert choose([right, unknown], WEIGHTS).taken is unknown
+
+
+def test_an_example_that_nobody_holds_asks_for_more_voices() -> None:
+    """It may be a mistake of its own, which many say by agreeing; few voices may as well have missed what it asks for."""
+    few = passing("few", "x", samples=2, edited=True, prior=0.7, examples=(True, False))
+    many = passing("many", "x", samples=6, edited=True, prior=0.7, examples=(True, False))
+    held = passing("held", "x", samples=2, edited=True, prior=0.7, examples=(True, True))
+    assert choose([few], WEIGHTS).taken is None
+    assert choose([many], WEIGHTS).taken is many
+    assert choose([held], WEIGHTS).taken is held
+
+
+def test_a_test_that_nobody_asked_for_is_no_broken_promise() -> None:
+    """Another fault's test keeps failing: nothing says that the candidate is wrong, but one that mends it too comes first."""
+    asked = passing("asked", "x", samples=2, edited=True, prior=0.7, neighbours=(False,))
+    both = passing("both", "y", samples=1, edited=True, prior=0.7, neighbours=(True,))
+    assert choose([asked], WEIGHTS).taken is asked
+    assert choose([asked, both], WEIGHTS).taken is both

@@ -135,7 +135,7 @@ class Probing:
     def ask(self, candidate: Candidate, suspect: Suspect, name: str) -> Words | None:
         """What a candidate does on one test of its suspect's probe; None when that cannot be found out."""
         probe = self._probes.get(suspect.key)
-        if probe is None or (name == "examples" and not probe.examples):
+        if probe is None:
             return None
         test = probe.test(name)
         report = self._worker(suspect.key, probe).attempt(candidate, (test,)).report
@@ -174,10 +174,13 @@ class Probing:
         same = sum(words[place] == before[place] for place in probe.steady)
         return same / len(probe.steady)
 
-    def examples(self, suspect: Suspect) -> int:
-        """How many examples of docstring and issue are known."""
+    def held(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
+        """Which examples of docstring and issue a candidate holds; none of them when that cannot be found out."""
         probe = self._probes.get(suspect.key)
-        return len(probe.examples) if probe is not None else 0
+        if probe is None or not probe.examples:
+            return ()
+        words = self.ask(candidate, suspect, "examples")
+        return held(words) if words is not None else (False,) * len(probe.examples)
 
     def _worker(self, key: str, probe: Probe) -> TrialWorker:
         if key not in self._workers:
@@ -242,14 +245,10 @@ class Evidence:
             changed_files=len(candidate.edits),
             words=words,
             kept=probing.kept(words, suspect),
-            examples=(*self._examples(candidate, suspect), *self._neighbours(candidate)),
+            examples=probing.held(candidate, suspect),
+            neighbours=self._neighbours(candidate),
             special=special_cases(before, after, self._literals) if after else None,
         )
-
-    def _examples(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
-        probing = self._witnesses.probing
-        words = probing.ask(candidate, suspect, "examples")
-        return held(words) if words is not None else (False,) * probing.examples(suspect)
 
     def _neighbours(self, candidate: Candidate) -> tuple[bool, ...]:
         """Which other failing tests pass as well, which nobody asked for."""

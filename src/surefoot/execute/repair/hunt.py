@@ -12,6 +12,7 @@ from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of, values_in
+from surefoot.execute.repair.probe import Words
 from surefoot.execute.repair.select import Choice, Passing, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
@@ -168,6 +169,7 @@ class Hunt:
         for suspect in self._case.suspects[:1]:
             if not self._trials.passing:
                 search.pairs(self._case.files.product[suspect.path], suspect)
+        search.complete()
         for suspect in self._case.suspects:
             self._take(suspect)
 
@@ -258,20 +260,34 @@ class Hunt:
             self._meet(question, proposal)
 
     def _masks(self, shown: Shown) -> tuple[Mask, ...]:
-        """The places in a suspect's code that edits which pass change, each with the rest as the edit has it, the likeliest first."""
+        """The places in a suspect's code that edits which pass change, each with the rest as the edit has it, the likeliest first.
+
+        What belongs in one place of an edit says nothing of its other places, so that where edits differ it is asked only
+        of the places in which they do.
+        """
+        edits = [
+            (passing, code)
+            for passing in self._evidence.passing
+            if passing.edited and (code := self._edited(shown, passing)) is not None
+        ]
         found: dict[str, tuple[float, Mask]] = {}
-        for passing in self._evidence.passing:
-            code = self._edited(shown, passing) if passing.edited else None
-            if code is None:
-                continue
-            rows = code.split("\n")
-            for first, last in changed_places(shown.code, code):
+        doing: dict[str, set[Words | None]] = {}
+        whole: set[str] = set()
+        for passing, code in edits:
+            rows, places = code.split("\n"), changed_places(shown.code, code)
+            for first, last in places:
+                if last - first >= _MASKED_LINES:
+                    continue
                 around = "\n".join([*rows[: first - 1], "", *rows[last:]])
-                known = found.get(around)
-                if last - first < _MASKED_LINES and (known is None or known[0] < passing.prior):
+                doing.setdefault(around, set()).add(passing.words)
+                whole.update([around] if len(places) == 1 else [])
+                if around not in found or found[around][0] < passing.prior:
                     opening = _opening(rows[first - 1], shown.code) if first == last else None
                     mask = Mask(code=code, lines=(first, last), opening=opening)
                     found[around] = passing.prior, mask
+        if len({passing.words for passing, _ in edits}) > 1:
+            telling = {around for around, words in doing.items() if len(words) > 1} | whole
+            found = {around: pair for around, pair in found.items() if around in telling}
         ranked = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].lines, pair[1].code))
         masks = tuple(mask for _, mask in ranked)
         self._masked.update((mask.code, shown) for mask in masks)

@@ -40,6 +40,8 @@ class Weights:
     """What all behaviours together speak against one that has samples, when nothing but a syntax-tree edit speaks for each."""
     doubt: float = 0.6
     """What speaks against every behaviour: the right one may not be among the candidates."""
+    unmet: float = 3.0
+    """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own."""
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken."""
 
@@ -63,6 +65,8 @@ class Passing:
     """Which examples of docstring and issue hold."""
     special: str | None
     """How it answers single test inputs by name, when it does."""
+    neighbours: tuple[bool, ...] = ()
+    """Which tests that fail on the base and that nobody asked for pass as well."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -140,7 +144,10 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> floa
     """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
     thought_of = sum(c.weight for c in others if c.samples)
     edits = sum(c.weight for c in others if not c.samples)
-    return thought_of + (min(edits, weights.rivals) if best.samples else edits) + weights.doubt
+    unmet = 0.0 if all(best.members[0].examples) else weights.unmet
+    return (
+        thought_of + (min(edits, weights.rivals) if best.samples else edits) + weights.doubt + unmet
+    )
 
 
 def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int) -> float:
@@ -174,7 +181,7 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluste
     size = max(1, min(p.changed_lines for p in members))
     small = max(weights.larger, (max(1, least) / size) ** 0.5)
     weight = weights.sample * samples * small + weights.edit * edit**0.5
-    if members[0].examples and all(all(p.examples) for p in members):
+    if _good(members[0]) and all(all(_good(p)) for p in members):
         weight += weights.examples
     if all(p.kept is not None and p.kept >= _STEADY for p in members):
         weight += weights.kept
@@ -199,9 +206,14 @@ def _name(passing: Passing) -> str:
 
 
 def _best_examples(passing: Sequence[Passing]) -> list[Passing]:
-    """Those that hold most examples; a docstring's example that nobody holds is taken for a mistake of its own."""
-    most = max(sum(p.examples) for p in passing)
-    return [p for p in passing if sum(p.examples) == most]
+    """Those that hold most examples and pass most of the tests that nobody asked for."""
+    most = max(sum(_good(p)) for p in passing)
+    return [p for p in passing if sum(_good(p)) == most]
+
+
+def _good(passing: Passing) -> tuple[bool, ...]:
+    """What a candidate does well beyond the known tests."""
+    return (*passing.examples, *passing.neighbours)
 
 
 def _steadiest(passing: Sequence[Passing]) -> list[Passing]:

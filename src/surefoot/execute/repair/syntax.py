@@ -1,7 +1,7 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from surefoot.execute.repair.candidates import from_mutations
 from surefoot.execute.repair.evidence import Probing
@@ -24,6 +24,10 @@ class SyntaxSearch:
         self._probing = probing
         self._limits = limits
         self._near: list[tuple[Tried, Suspect]] = []
+        self._unmet: list[tuple[int, Tried, Suspect]] = []
+        """Those that pass and do not all that docstring and issue show, each with how much of it they do."""
+        self._whole: list[Tried] = []
+        """Those that pass and do all of it."""
 
     def singles(self, source: Source, suspect: Suspect, most: int) -> None:
         """The `most` likeliest single edits of a suspect."""
@@ -53,6 +57,21 @@ class SyntaxSearch:
         made = [from_mutations(source, pair) for pair in likeliest[: self._limits.pairs]]
         self._try_all(made, suspect, "pairs of edits of")
 
+    def complete(self) -> None:
+        """Further edits on those that pass, where none does what docstring and issue show: the tests ask for too little."""
+        if self._whole:
+            return
+        ordered = sorted(self._unmet, key=lambda lead: (-lead[0], *(-x for x in lead[1].rank)))
+        for count, tried, suspect in ordered[: self._limits.leads]:
+
+            def refuse(candidate: Candidate, least: int = count, suspect: Suspect = suspect) -> str:
+                held = sum(self._probing.held(candidate, suspect))
+                return "" if held > least else f"holds {held} of the examples"
+
+            self._further(tried, suspect, refuse)
+            if self._whole:
+                return
+
     def deeper(self) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
         for _ in range(_LEVELS):
@@ -75,7 +94,9 @@ class SyntaxSearch:
         base = gauge.base if gauge is not None else None
         return tried.fixed - (self._trials.base.fixed if base is None else base.exact)
 
-    def _further(self, tried: Tried, suspect: Suspect) -> None:
+    def _further(
+        self, tried: Tried, suspect: Suspect, refuse: Callable[[Candidate], str] | None = None
+    ) -> None:
         edit = next((e for e in tried.candidate.edits if e.path == suspect.path), None)
         source = parse(suspect.path, edit.text) if edit is not None and edit.text else None
         if source is None:
@@ -86,16 +107,30 @@ class SyntaxSearch:
             unit = named[-1] if named else None
         ranked = _ranked(source, unit, suspect)[: self._limits.deeper]
         further = [_stacked(tried.candidate, from_mutations(source, (m,))) for m in ranked]
-        self._try_all(further, suspect, "further edits of")
+        self._try_all(further, suspect, "further edits of", refuse)
 
-    def _try_all(self, candidates: Sequence[Candidate], suspect: Suspect, what: str) -> None:
+    def _try_all(
+        self,
+        candidates: Sequence[Candidate],
+        suspect: Suspect,
+        what: str,
+        refuse: Callable[[Candidate], str] | None = None,
+    ) -> None:
         gauge = self._probing.gauge(suspect)
         told = f"{what} {suspect.key}"
         for candidate in candidates:
-            if self._full():
+            if self._full(passing=refuse is None):
                 break
-            tried = self._trials.attempt(candidate, gauge, what=told)
-            if tried is not None and not tried.passed and self._trials.nearer(tried, gauge):
+            tried = self._trials.attempt(candidate, gauge, what=told, refuse=refuse)
+            if tried is None:
+                continue
+            if tried.passed:
+                held = self._probing.held(candidate, suspect)
+                if all(held):
+                    self._whole.append(tried)
+                else:
+                    self._unmet.append((sum(held), tried, suspect))
+            elif self._trials.nearer(tried, gauge):
                 self._near.append((tried, suspect))
         self._trials.tell_rejected(told)
 
@@ -110,10 +145,12 @@ class SyntaxSearch:
             kept.setdefault(tried.way, (tried, suspect))
         return list(kept.values())
 
-    def _full(self) -> bool:
+    def _full(self, *, passing: bool) -> bool:
+        """Whether no more edits are tried: there were too many, or, with `passing`, enough of them pass."""
+        if self._trials.count >= self._limits.candidates:
+            return True
         edited = [t for t in self._trials.passing if t.candidate.generator.startswith("ast:")]
-        full = self._trials.count >= self._limits.candidates
-        return full or len(edited) >= self._limits.passing
+        return passing and len(edited) >= self._limits.passing
 
 
 def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:

@@ -5,7 +5,7 @@ that passed or came nearer. The others, hundreds that came no nearer, are record
 each changed and what the tests said: a whole file for each would be the bulk of a ledger and say no more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from surefoot.codec import canonical, digest, encode
@@ -91,6 +91,7 @@ class Trials:
         *,
         record: bool = False,
         what: str = "",
+        refuse: Callable[[Candidate], str] | None = None,
     ) -> Tried | None:
         """Run a candidate unless the same idea was run before; None then.
 
@@ -99,13 +100,18 @@ class Trials:
             gauge: What to measure it with before the tests.
             record: Record it one by one whatever comes out.
             what: The search that it belongs to, for the list of the rejected.
+            refuse: Says why a candidate need not meet the tests; nothing when it shall.
         """
         key = mark(candidate)
         blob = encode(candidate)
         if key in self._seen or self._done_with(digest(blob)):
             return None
         self.count += 1
-        tried = self._run(candidate) if gauge is None else self._measure(candidate, gauge)
+        why = refuse(candidate) if refuse is not None else ""
+        if why:
+            tried = Tried(candidate=candidate, passed=False, fixed=0, near=0.0, message=why)
+        else:
+            tried = self._run(candidate) if gauge is None else self._measure(candidate, gauge)
         self._seen[key] = tried
         if record or tried.passed or self.nearer(tried, gauge):
             self._record(tried, blob)
