@@ -72,8 +72,10 @@ def start(
 
     Raises:
         LockedError: The repository is locked.
+        RepositoryError: No branch is checked out.
         SurefootError: Something is missing; nothing was changed.
     """
+    project.repository.require_branch()
     locked = project.lock.reason()
     if locked is not None:
         raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")

@@ -83,6 +83,7 @@ def _disk(places: Places) -> Iterator[Check]:
 
 def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]:
     project = open_project(repo, places)
+    project.repository.require_branch()
     yield Check(
         name="repository",
         ok=True,

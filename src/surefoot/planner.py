@@ -66,6 +66,7 @@ def make_plan(project: Project, asked: PlanRequest, around: Surroundings) -> Pla
         UsageError: Nothing was given to plan, or an answer or a source cannot be used.
         SurefootError: Something is missing; nothing was changed.
     """
+    project.repository.require_branch()
     locked = project.lock.reason()
     if locked is not None:
         raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")

@@ -5,6 +5,7 @@ very content; the same on the command line needs no trust, because the user type
 """
 
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
@@ -369,5 +370,22 @@ def parse_settings(plain: dict[str, object]) -> Settings:
         return Settings.model_validate(plain, strict=False)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        place = tuple(str(part) for part in first["loc"])
+        key = ".".join(place)
+        if first["type"] == "extra_forbidden":
+            raise SettingsError(f"{FILE_NAME}: {_unknown(place)}") from None
         raise SettingsError(f"{FILE_NAME}: {key} = {first['input']!r}: {first['msg']}") from None
+
+
+def _unknown(place: tuple[str, ...]) -> str:
+    """That a key is none, and which ones there are in its place."""
+    known = dict(Settings.model_fields)
+    for name in place[:-1]:
+        inner: object = known[name].annotation if name in known else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return f"{'.'.join(place)} is no setting"
+        known = dict(inner.model_fields)
+    near = get_close_matches(place[-1], known, n=2)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    there = f"; there are {', '.join(sorted(known))}" if known and not near else ""
+    return f"{'.'.join(place)} is no setting{meant}{there}"

@@ -72,11 +72,21 @@ def test_detached(surefoot: Surefoot, patient: Path) -> None:
     """The result needs a branch to go to."""
     before = manifest(patient)
     git(patient, "checkout", "--detach")
-    refuses(surefoot("solve", "ISSUE.md", cwd=patient), "branch")
+    for command in ("solve", "plan"):
+        refuses(surefoot(command, "ISSUE.md", cwd=patient), "branch")
+    for command in ("show", "resume"):
+        refuses(surefoot(command, cwd=patient), "no runs yet", code=2)
+    assert surefoot("models", "list", cwd=patient).returncode == 0
+    assert surefoot("doctor", cwd=patient).returncode == 10
     git(patient, "checkout", "main")
     after = manifest(patient)
     changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
     assert all("logs" in key or "reflog" in key or "index" in key for key in changed), changed
+
+
+def test_a_name_that_no_model_has(surefoot: Surefoot, patient: Path) -> None:
+    """What can be no model's name is refused where it is only asked about, too."""
+    refuses(surefoot("models", "show", "nonsense", cwd=patient), "no model 'nonsense'")
 
 
 def test_no_tests(surefoot: Surefoot, tmp_path: Path, scripted: str) -> None:
@@ -92,7 +102,9 @@ def test_no_tests(surefoot: Surefoot, tmp_path: Path, scripted: str) -> None:
 @pytest.mark.parametrize(
     ("content", "word"),
     [
-        (b"[run]\nmodle = 1\n", "modle"),
+        (b"[run]\nmodle = 1\n", "run.modle is no setting; did you mean mode or model?"),
+        (b"[git]\nzzz = 1\n", "git.zzz is no setting; there are "),
+        (b"[tset]\n", "tset is no setting; did you mean test?"),
         (b"[run]\nmax_iterations = 0\n", "max_iterations"),
         (b"[run\n", "TOML"),
         (b"\xff\xfe", "TOML"),

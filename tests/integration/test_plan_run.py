@@ -142,6 +142,8 @@ def test_accept_leaves_one_commit_a_milestone(done: Done) -> None:
     assert answer.returncode == 0, answer.stderr
     subjects = done.shelf.git("log", "--format=%s").splitlines()
     assert subjects == ["Milestone M2", "Milestone M1", "first"]
+    head = done.shelf.git("rev-parse", "HEAD").strip()
+    assert f"accepted as {head} on refs/heads/" in done.shelf.surefoot("status").stdout
     assert done.shelf.git("diff", "--name-only", "HEAD~1", "HEAD") == "shelf/largest.py"
     assert done.shelf.git("diff", "--name-only", "HEAD~2", "HEAD~1").split() == [
         "shelf/area.py",

@@ -49,6 +49,9 @@ def show(
     """Show what is known of a model: context, price, abilities, scores, and where that comes from."""
     from dataclasses import replace
 
+    from surefoot.models.registry import check_spec
+
+    check_spec(model)
     project = _project(repo)
     lineup = replace(_lineup(project, None, None, None), calls=_calls(project))
     catalogue = lineup.catalogue

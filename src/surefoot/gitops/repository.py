@@ -4,17 +4,19 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from surefoot.errors import RepositoryError
 from surefoot.gitops.git import Git, Output, check_git
 from surefoot.gitops.refs import BRANCHES
 from surefoot.vocabulary import CommitId, TreeId
 
+_DETACHED: Final = "HEAD"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A checkout that a run can start from, as it was when it was discovered."""
+    """A checkout, as it was when it was discovered; a run can start from it where a branch is checked out."""
 
     root: Path
     """Top of the user's checkout; the main one or a linked worktree."""
@@ -25,7 +27,7 @@ class Repository:
     head: CommitId
     tree: TreeId
     branch: str
-    """Full name of the branch that is checked out, e.g. `refs/heads/main`."""
+    """Full name of the branch that is checked out, e.g. `refs/heads/main`; `HEAD` where none is."""
     dirty: bool
     """Something differs from HEAD: changed, staged, or new and not ignored. A run starts from HEAD and does not see it."""
     env: Mapping[str, str] = field(repr=False)
@@ -36,7 +38,7 @@ class Repository:
         """The repository around `path`. `env` is the user's environment (None: this process's own).
 
         Raises:
-            RepositoryError: There is none that a run can start from.
+            RepositoryError: There is none, or nothing is committed there.
             EnvironmentBrokenError: Git is missing or too old.
         """
         shell = dict(os.environ if env is None else env)
@@ -58,6 +60,17 @@ class Repository:
             dirty=bool(git.bound(cwd=root).run("status", "--porcelain", "-unormal").stdout),
             env=shell,
         )
+
+    def require_branch(self) -> None:
+        """Refuse where work would have no branch to go to.
+
+        Raises:
+            RepositoryError: HEAD is detached.
+        """
+        if self.branch == _DETACHED:
+            raise RepositoryError(
+                "HEAD is detached, so there is no branch to put the work on; run `git switch -c NAME` first"
+            )
 
     def git(self) -> Git:
         """Hardened git on the user's checkout, bound to its folders so that nothing is looked for."""
@@ -127,16 +140,12 @@ def _unusable(path: Path, answer: Output) -> RepositoryError:
 
 
 def _head(git: Git) -> tuple[CommitId, TreeId, str]:
-    """Commit, tree and branch (full name) that are checked out."""
+    """Commit, tree and branch (full name, `HEAD` for none) that are checked out."""
     names = ("HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
     answer = git.run("rev-parse", *names, ok=None)
     if answer.exit_code == 0:
         commit, tree, branch = answer.line.split("\n")
-        if branch != "HEAD":
-            return CommitId(commit), TreeId(tree), branch
-        raise RepositoryError(
-            "HEAD is detached, so there is no branch to put the work on; run `git switch -c NAME` first"
-        )
+        return CommitId(commit), TreeId(tree), branch
     branch = git.run("symbolic-ref", "-q", "HEAD", ok=None).line
     if git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=None).exit_code != 0:
         raise RepositoryError(

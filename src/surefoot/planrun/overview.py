@@ -30,6 +30,8 @@ class Overview:
     """`running`, `killed` (nobody works on it, and it said nothing), or the status that it stopped with."""
     phase: str
     reason: str
+    ending: str
+    """What the user made of it: accepted as a commit, or rejected and why; empty while neither."""
     spend: Spend
     elapsed_s: float
     ceilings: Mapping[str, float | None]
@@ -38,6 +40,8 @@ class Overview:
     def lines(self) -> Iterator[str]:
         """For people."""
         yield f"{self.run_id}  {self.state} ({self.phase}): {self.reason}"
+        if self.ending:
+            yield self.ending
         used = self.spend.usage.prompt_tokens + self.spend.usage.completion_tokens
         kept = f", {self.spend.reserved_tokens} reserved" if self.spend.reserved_tokens else ""
         tokens = _of(self.ceilings["tokens"])
@@ -54,6 +58,7 @@ class Overview:
             "state": self.state,
             "phase": self.phase,
             "reason": self.reason,
+            "ending": self.ending,
             "used": {
                 "tokens": usage.prompt_tokens + usage.completion_tokens,
                 "reserved_tokens": self.spend.reserved_tokens,
@@ -72,7 +77,8 @@ def overview(project: Project, run_id: RunId) -> Overview:
     Raises:
         UsageError: The run has no beginning.
     """
-    frozen, state = frozen_of(project, run_id), read_story_of(project, run_id).state
+    frozen, story = frozen_of(project, run_id), read_story_of(project, run_id)
+    state = story.state
     plan, policy = frozen.request.plan, state.policy
     alive = is_held(project.repository, run_id, project.home)
     word = state.status.value if state.status else "running" if alive else "killed"
@@ -81,6 +87,7 @@ def overview(project: Project, run_id: RunId) -> Overview:
         state=word,
         phase=state.phase.value,
         reason=state.reason,
+        ending=story.ending,
         spend=state.spend,
         elapsed_s=state.elapsed_s(state.last_time) if state.last_time else 0.0,
         ceilings={
