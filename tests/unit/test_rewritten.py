@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefoot.kernel.rewritten import rewritten
+from surefoot.kernel.rewritten import extended, rewritten
 
 PATH = "tests/test_calc.py"
 BASE = '''"""Tests."""
@@ -125,3 +125,55 @@ def test_names_that_nothing_in_the_file_binds_are_not_meant() -> None:
     """A test that is made when the file runs is held to what it was."""
     made = f"{PATH}::TestMade::runTest"
     assert rewritten([made], {PATH: (BASE, BASE.replace("== 3", "== 4"))}) == set()
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "\n\ndef test_new():\n    assert half(2) == 1\n",
+        "\n\nfrom calc import quarter\n\n\ndef test_quarter():\n    assert quarter(8) == 2\n",
+        "\n\nclass TestNew:\n    def test_new(self):\n        assert half(2)\n",
+        "\n\ndef helper():\n    return 4\n\n\ndef test_new():\n    assert half(helper()) == 2\n",
+        "\n    def test_four(self):\n        assert self.size\n",
+    ],
+)
+def test_what_only_adds_extends_a_file(added: str) -> None:
+    """New tests with new names, what they import and what helps them: all that was there reads as before."""
+    assert extended({PATH: (BASE, BASE + added)}) == {PATH}
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "\n\ndef test_plain():\n    pass\n",
+        "\n\ndef half(x):\n    return 2\n",
+        "\n\nfrom fake import calc\n",
+        "\n\nLIMIT = 4\n",
+        "\n\ndel test_plain\n",
+        "\n\ncalc.triple = lambda x: 3\n",
+        "\n\ndef setup_module():\n    calc.triple = lambda x: 3\n",
+        "\n\ndef pytest_generate_tests(metafunc):\n    pass\n",
+        "\n\npytestmark = pytest.mark.skip\n",
+        "\n\n@pytest.fixture(autouse=True)\ndef calm():\n    pass\n",
+        "\n\n@pytest.fixture\ndef n():\n    return 1\n",
+        "\n\ndef test_new():\n    global LIMIT\n    LIMIT = 4\n",
+        "\n\ndef test_new(x=(LIMIT := 4)):\n    pass\n",
+        "\n\nfrom fake import *\n",
+        "\n\nimport pytest as pytest\nprint(1)\n",
+        "\n    def setup_method(self):\n        self.box = [1]\n",
+        "\n    size = 3\n",
+        "\n\nclass TestBox:\n    pass\n",
+        "\n\ndef (",
+    ],
+)
+def test_what_a_test_there_could_notice_does_not(added: str) -> None:
+    """A name that tests there use, what is called unasked, what runs when the file is read."""
+    assert extended({PATH: (BASE, BASE + added)}) == frozenset()
+
+
+def test_a_changed_or_gone_test_is_no_addition() -> None:
+    """Nor is a file that is gone, is new, cannot be read, or is not Python."""
+    assert not extended({PATH: (BASE, BASE.replace("== 3", "== 4"))})
+    assert not extended({PATH: (BASE, BASE.replace("def test_plain", "def test_other"))})
+    assert not extended({PATH: (BASE, None), "tests/new.py": (None, BASE)})
+    assert not extended({"a.test.js": ("1", "1;2")})

@@ -6,6 +6,7 @@ from typing import Final
 
 from surefoot.codec import digest
 from surefoot.kernel.ports import ReviewInput
+from surefoot.kernel.rewritten import extended
 from surefoot.values import Finding, Review, Severity
 
 Inspector = Callable[[ReviewInput], Sequence[Finding]]
@@ -62,9 +63,10 @@ def whole_change(seen: ReviewInput) -> list[Finding]:
     found += [
         objection("unproven", "", f"{p.kind}: {p.after}") for p in seen.evidence if not p.passed
     ]
-    existing = {f.path for f in seen.diff.files if f.status != "A"}
+    existing = {f.path for f in seen.diff.files if f.status != "A"} & seen.test_paths
+    changed = existing - extended({path: seen.contents[path] for path in existing})
     for path in seen.diff.paths:
-        if path in seen.test_paths and path in existing:
+        if path in changed:
             found.append(objection("test-changed", path, "an existing test was changed"))
         if path in seen.control_paths:
             found.append(objection("control-changed", path, "it steers tests or gates"))

@@ -25,7 +25,7 @@ from surefoot.kernel.imports import Imports
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.ports import Suite, Trees
-from surefoot.kernel.rewritten import rewritten
+from surefoot.kernel.rewritten import extended_in, rewritten, text_of
 from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
@@ -394,12 +394,12 @@ class Prover:
 
     def guarded(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that the base decides on: its tests, and all that steers runner and gates."""
-        existing = set(self.workspace.files(diff.before))
+        existing = set(self.workspace.files(diff.before)) - self._extended(diff)
         return tuple(p for p in diff.paths if self._is_guarded(p, existing))
 
     def steering(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that decide what passes, whatever flags allow: tests of the base, and what steers runner and gates."""
-        existing = set(self.workspace.files(diff.before))
+        existing = set(self.workspace.files(diff.before)) - self._extended(diff)
         suite = self.suite
         return tuple(
             p
@@ -438,21 +438,26 @@ class Prover:
         return {path: text for path, text in found.items() if text is not None}
 
     def _text(self, tree: TreeId, path: str) -> str | None:
-        data = self.workspace.read(tree, path)
-        try:
-            return None if data is None else data.decode()
-        except UnicodeDecodeError:
-            return None
+        return text_of(self.workspace.read(tree, path))
+
+    def _extended(self, diff: Diff) -> frozenset[str]:
+        """Test files of the base to which the change only adds."""
+        return extended_in(diff, self.workspace.read, self.suite.is_test_path)
+
+    def _grown(self, diff: Diff) -> frozenset[str]:
+        """Test files that the change brought, or only added to."""
+        new = {f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)}
+        return self._extended(diff) | new
 
     def new_tests(self, diff: Diff, before: TestReport, after: TestReport) -> tuple[str, ...]:
-        """Ids that only the result has, in test files that the run added."""
-        added = {f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)}
+        """Ids that only the result has, in test files that the run added or only added to."""
+        added = self._grown(diff)
         known = set(before.collected)
         return tuple(t for t in after.collected if t not in known and t.split("::", 1)[0] in added)
 
     def _falsify(self, tree: TreeId, base: TreeId, diff: Diff) -> tuple[TestReport, EventId]:
-        added = [f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)]
-        return self.tests(self.workspace.overlay(base, tree, added), "falsify")
+        grown = sorted(self._grown(diff))
+        return self.tests(self.workspace.overlay(base, tree, grown), "falsify")
 
 
 def failed(proofs: Sequence[Evidence]) -> str:

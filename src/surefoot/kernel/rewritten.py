@@ -7,10 +7,12 @@ that are not Python cannot be told apart in this way; there the whole file is wh
 """
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from surefoot.values import Diff, TreeId
 
 Texts: TypeAlias = Mapping[str, tuple[str | None, str | None]]
 """Changed test files before and after; None where one is not there or not text."""
@@ -41,6 +43,41 @@ def rewritten(collected: Collection[str], texts: Texts) -> frozenset[str]:
         else:
             found.update(t for t in mine if was.sense(_names(t)) != now.sense(_names(t)))
     return frozenset(found)
+
+
+def extended(texts: Texts) -> frozenset[str]:
+    """Paths of test files to which a change only adds: all that stood there reads as before, and so does what is called unasked."""
+    return frozenset(path for path, (before, after) in texts.items() if _adds(path, before, after))
+
+
+def extended_in(
+    diff: Diff,
+    read: Callable[[TreeId, str], bytes | None],
+    is_test_path: Callable[[str], bool],
+) -> frozenset[str]:
+    """The same of a diff, whose files `read` gives."""
+    paths = [f.path for f in diff.files if f.status == "M" and is_test_path(f.path)]
+    return extended(
+        {
+            path: (text_of(read(diff.before, path)), text_of(read(diff.after, path)))
+            for path in paths
+        }
+    )
+
+
+def text_of(data: bytes | None) -> str | None:
+    """A file's text; None when it is not there or not text."""
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _adds(path: str, before: str | None, after: str | None) -> bool:
+    was, now = _read(path, before), _read(path, after)
+    if was is None or now is None or was.called_unasked != now.called_unasked:
+        return False
+    return all(was.sense(place) == now.sense(place) for place in was.places())
 
 
 def _names(test_id: str) -> tuple[str, ...]:
@@ -76,6 +113,24 @@ class _File:
             if unnamed or any(n.startswith(_UNASKED) for n in names) or _is_autouse(statement):
                 unasked.append(statement)
         return cls(bound=bound, unasked=tuple(unasked))
+
+    @property
+    def called_unasked(self) -> tuple[str, ...]:
+        """The code that matters to every test without being named."""
+        return tuple(ast.dump(statement) for statement in self.unasked)
+
+    def places(self) -> Iterator[tuple[str, ...]]:
+        """Where something is defined, each as the names that lead there; classes are gone into."""
+        left: list[tuple[tuple[str, ...], ast.stmt]] = [
+            ((name,), statement) for name, found in self.bound.items() for statement in found
+        ]
+        while left:
+            names, statement = left.pop()
+            inside = statement.body if isinstance(statement, ast.ClassDef) else []
+            inner = [((*names, name), s) for s in inside for name in _bound(s)]
+            if not inner:
+                yield names
+            left += inner
 
     def sense(self, names: tuple[str, ...]) -> frozenset[str]:
         """All code that says what a test does; empty when it is not there."""
@@ -131,9 +186,14 @@ def _is_autouse(statement: ast.stmt) -> bool:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement binds where it stands."""
+    """Names that a statement binds where it stands, or may bind for all when it is called."""
     if isinstance(statement, _Function | ast.ClassDef):
         yield statement.name
+        for node in ast.walk(statement):
+            if isinstance(node, ast.NamedExpr):
+                yield node.target.id
+            elif isinstance(node, ast.Global):
+                yield from node.names
         return
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):

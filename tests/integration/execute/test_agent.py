@@ -138,6 +138,20 @@ def test_a_feature_over_three_files_with_a_new_test(surefoot: Surefoot, till: Pa
     ]
 
 
+def test_a_new_test_may_stand_behind_those_that_are_there(surefoot: Surefoot, till: Path) -> None:
+    """It is a new test like one in a file of its own: it fails on the base and passes now; verify says the same."""
+    last = 'assert receipt([("tea", 250)]) == ["tea: 2.50"]\n'
+    new = NEW_TEST.partition("\n\n\n")[2]
+    added = call("file_edit", path="tests/test_till.py", search=last, replace=f"{last}\n\n{new}")
+    run = solve(surefoot, till, FEATURE, [*EDITS[:-2], added, done()])
+    assert run["status"] == "complete", run["reason"]
+    assert "tests/test_till.py" in list(run["files"])  # type: ignore[call-overload]
+    proofs = {p["kind"]: p for p in run["evidence"]}  # type: ignore[attr-defined]
+    assert "test_currency" in proofs["new-tests"]["before"]
+    assert proofs["protected-files"]["passed"]
+    assert surefoot("verify", str(run["run_id"]), cwd=till).returncode == 0
+
+
 BUG = {
     **FILES,
     "till/money.py": '''"""Amounts."""
