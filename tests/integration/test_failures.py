@@ -243,7 +243,11 @@ FAULTS: Mapping[FailureClass, tuple[Callable[[Bench], Work], str]] = {
     FailureClass.EXECUTION: (lambda _b: raises(UsageError("no such option")), "no such option"),
     FailureClass.CODE: (tries(FIXED.replace("x / 2", "x")), "broken: "),
     FailureClass.TEST: (
-        lambda _b: lambda t: writes("tests/test_calc.py", f"{TESTS}# {t.number}\n")(t),
+        lambda _b: (
+            lambda t: writes(
+                "tests/test_calc.py", f"{TESTS.replace('== 2', '== 2.0')}# {t.number}\n"
+            )(t)
+        ),
         "tests/test_calc.py",
     ),
     FailureClass.ARTIFACT: (lambda _b: writes("data.json", "{"), "does not parse"),
