@@ -25,7 +25,7 @@ from surefoot.kernel.imports import Imports
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.ports import Suite, Trees
-from surefoot.kernel.rewritten import extended_in, rewritten, text_of
+from surefoot.kernel.rewritten import grown_in, rewritten, text_of
 from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
@@ -394,23 +394,22 @@ class Prover:
 
     def guarded(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that the base decides on: its tests, and all that steers runner and gates."""
-        existing = set(self.workspace.files(diff.before)) - self._extended(diff)
-        return tuple(p for p in diff.paths if self._is_guarded(p, existing))
+        grown = self._grown(diff)
+        return tuple(p for p in diff.paths if self._is_guarded(p, grown))
 
     def steering(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that decide what passes, whatever flags allow: tests of the base, and what steers runner and gates."""
-        existing = set(self.workspace.files(diff.before)) - self._extended(diff)
-        suite = self.suite
+        grown, suite = self._grown(diff), self.suite
         return tuple(
             p
             for p in diff.paths
-            if suite.is_control_path(p) or (suite.is_test_path(p) and p in existing)
+            if suite.is_control_path(p) or (suite.is_test_path(p) and p not in grown)
         )
 
-    def _is_guarded(self, path: str, existing: Collection[str]) -> bool:
+    def _is_guarded(self, path: str, grown: Collection[str]) -> bool:
         if self.suite.is_control_path(path):
             return "allow_ci_changes" not in self.risk_flags
-        is_old_test = self.suite.is_test_path(path) and path in existing
+        is_old_test = self.suite.is_test_path(path) and path not in grown
         return is_old_test and "allow_test_changes" not in self.risk_flags
 
     def rewritten(self, diff: Diff, before: TestReport, after: TestReport) -> frozenset[str]:
@@ -440,14 +439,9 @@ class Prover:
     def _text(self, tree: TreeId, path: str) -> str | None:
         return text_of(self.workspace.read(tree, path))
 
-    def _extended(self, diff: Diff) -> frozenset[str]:
-        """Test files of the base to which the change only adds."""
-        return extended_in(diff, self.workspace.read, self.suite.is_test_path)
-
     def _grown(self, diff: Diff) -> frozenset[str]:
         """Test files that the change brought, or only added to."""
-        new = {f.path for f in diff.files if f.status == "A" and self.suite.is_test_path(f.path)}
-        return self._extended(diff) | new
+        return grown_in(diff, self.workspace.read, self.suite.is_test_path)
 
     def new_tests(self, diff: Diff, before: TestReport, after: TestReport) -> tuple[str, ...]:
         """Ids that only the result has, in test files that the run added or only added to."""

@@ -50,19 +50,16 @@ def extended(texts: Texts) -> frozenset[str]:
     return frozenset(path for path, (before, after) in texts.items() if _adds(path, before, after))
 
 
-def extended_in(
+def grown_in(
     diff: Diff,
     read: Callable[[TreeId, str], bytes | None],
     is_test_path: Callable[[str], bool],
 ) -> frozenset[str]:
-    """The same of a diff, whose files `read` gives."""
-    paths = [f.path for f in diff.files if f.status == "M" and is_test_path(f.path)]
-    return extended(
-        {
-            path: (text_of(read(diff.before, path)), text_of(read(diff.after, path)))
-            for path in paths
-        }
-    )
+    """Test files that a change brings or only adds to; `read` gives a file of a tree."""
+    tests = [f for f in diff.files if is_test_path(f.path)]
+    kept = [f.path for f in tests if f.status == "M"]
+    texts = {p: (text_of(read(diff.before, p)), text_of(read(diff.after, p))) for p in kept}
+    return extended(texts) | {f.path for f in tests if f.status == "A"}
 
 
 def text_of(data: bytes | None) -> str | None:

@@ -12,7 +12,7 @@ from surefoot.codec import encode
 from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
-from surefoot.kernel.rewritten import extended_in
+from surefoot.kernel.rewritten import grown_in
 from surefoot.kernel.steady import function_of, steadied, unsteady
 from surefoot.values import Diff, ReportState, TestReport, TreeId
 
@@ -119,29 +119,27 @@ class Checks:
         return self._varying
 
     def _guarded(self, diff: Diff) -> list[str]:
-        existing = set(self._workspace.files(self._task.base_tree)) - self._extended(diff)
+        grown = self._grown(diff)
         touched = [
             path
             for path in diff.paths
             if self._suite.is_control_path(path)
-            or (self._suite.is_test_path(path) and path in existing)
+            or (self._suite.is_test_path(path) and path not in grown)
         ]
         return [f"must not be changed: {_names(touched)}"] if touched else []
 
-    def _extended(self, diff: Diff) -> frozenset[str]:
-        """Test files of the base to which the work only adds."""
-        return extended_in(diff, self._workspace.read, self._suite.is_test_path)
+    def _grown(self, diff: Diff) -> frozenset[str]:
+        """Test files that the work brings or only adds to."""
+        return grown_in(diff, self._workspace.read, self._suite.is_test_path)
 
     def _falsified(self, tree: TreeId, diff: Diff, fresh: Sequence[str]) -> list[str]:
         """New tests must fail without the change; a unit that nothing else proves needs one."""
         unit = self._task.unit
-        new = {f.path for f in diff.files if f.status == "A" and self._suite.is_test_path(f.path)}
         if not fresh:
             unproved = not unit.failing and not unit.findings
             needs = "no new test shows the change; write one in a new test file, or behind the tests of one that is there"
             return [needs] if unproved else []
-        grown = sorted(new | self._extended(diff))
-        base = self._workspace.overlay(self._task.base_tree, tree, grown)
+        base = self._workspace.overlay(self._task.base_tree, tree, sorted(self._grown(diff)))
         shown = idle(fresh, steadied(self._run(base), self._varying or ()))
         if not shown:
             return []
