@@ -17,7 +17,7 @@ from surefoot.decisions.signature import MEND
 from surefoot.errors import ModelUnavailableError, SandboxError
 from surefoot.events.calls import SolverPinned
 from surefoot.events.orchestration import TurnClosed
-from surefoot.events.policy import PolicyDenied, PolicyWarning, SandboxEnforced
+from surefoot.events.policy import LockMet, PolicyDenied, PolicyWarning, SandboxEnforced
 from surefoot.execute import (
     FixerExecutor,
     PythonMutator,
@@ -82,7 +82,7 @@ from surefoot.plans import Assignment, Plan
 from surefoot.policy.cloud import BEDROCK_KEY
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
-from surefoot.policy.rules import Overrides, RulePolicy
+from surefoot.policy.rules import Hold, Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
@@ -305,6 +305,8 @@ class Cast:
     """Forged tools; None: those of the repository."""
     cut_at: Callable[[TreeId], int | None] = lambda _tree: None
     """As in `Meter`."""
+    lock: Hold | None = None
+    """What may stop it; None: the repository's lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -528,7 +530,7 @@ def drive(
     session = replace(session, around=replace(around, person=person))
     level = parts.processes.level
     journal.record(SandboxEnforced(level=level, detail=parts.fence))
-    policy = policy_of(project, frozen)
+    policy = policy_of(project, frozen, NotedLock(parts.cast.lock or project.lock, journal))
     ceilings = policy.resolve().ceilings
     metered = metering(project, frozen, journal, ceilings, around)
     judging = parts.cast.judging
@@ -712,13 +714,29 @@ def _ledgers_before(project: Project, run_id: RunId) -> Iterator[Path]:
     return (project.ledger_file(r) for r in earlier)
 
 
-def policy_of(project: Project, frozen: Frozen) -> RulePolicy:
-    """What may happen, by the mode, the flags and the ceilings of a run."""
+class NotedLock:
+    """The repository's lock as a run meets it: each change that it sees is on record before anything follows from it."""
+
+    def __init__(self, lock: Hold, journal: Journal) -> None:
+        self._lock, self._journal = lock, journal
+        self._seen: str | None = None
+
+    def reason(self) -> str | None:
+        """As the lock says."""
+        why = self._lock.reason()
+        if why != self._seen:
+            self._seen = why
+            self._journal.record(LockMet(why=why))
+        return why
+
+
+def policy_of(project: Project, frozen: Frozen, lock: Hold | None = None) -> RulePolicy:
+    """What may happen, by the mode, the flags and the ceilings of a run; `lock` instead of the repository's own."""
     return RulePolicy(
         mode=frozen.mode,
         flags=frozen.settings.risk.model_dump(),
         overrides=frozen.overrides,
-        lock=project.lock,
+        lock=lock or project.lock,
     )
 
 

@@ -140,6 +140,7 @@ def _play(project: Project, opened: RunOpened, around: Surroundings, tape: Tape)
         sandbox=told.sandbox if told else None,
         shelf=TapedShelf(tape.ahead, blobs.get),
         cut_at=tape.cut_at,
+        lock=tape,
     )
     with scratch_folder(project) as scratch:
         parts = parts_of(there, frozen, around, scratch, cast)

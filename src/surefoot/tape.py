@@ -37,7 +37,7 @@ from surefoot.events.orchestration import (
     RunStopped,
     TurnStarted,
 )
-from surefoot.events.policy import ModelAllowed, ModelDenied
+from surefoot.events.policy import LockMet, ModelAllowed, ModelDenied
 from surefoot.events.work import GitStage, MutantsTried, TestsRan, TestsWatched, ToolFinished
 from surefoot.kernel.lifecycle import Trigger
 from surefoot.kernel.noted import messages_digest
@@ -94,6 +94,7 @@ _PASSING: Final = frozenset(
 )
 """Fields that differ from run to run: times, commit ids, and names of events."""
 
+_ANSWERS: Final = (ModelReplied, ModelFailed)
 _COMMIT: Final = re.compile(r"\bcommit [0-9a-f]{40,64}\b")
 
 
@@ -105,6 +106,9 @@ class Tape:
         self._get = get
         self._pauses = tuple(_pauses(self._events))
         self._at = 0
+        self._heard = 0
+        """Answers of models since the last event that was compared."""
+        self._locked: str | None = None
         self._interrupted = -1
         self._chosen: dict[UnitId, ModelChosen] = {}
         self.compared = 0
@@ -161,7 +165,11 @@ class Tape:
             DivergenceError: It is not the one that the run has in its place.
         """
         if _is_silent(recorded.event):
+            self._heard += isinstance(recorded.event, _ANSWERS)
+            if isinstance(recorded.event, RunResumed):
+                self._locked = None
             return
+        self._heard = 0
         while self._at < len(self._events) and _is_silent(self._events[self._at].event):
             self._at += 1
         if self._at == len(self._events):
@@ -172,6 +180,8 @@ class Tape:
         differs = difference(_essence(expected.event), _essence(recorded.event))
         if differs:
             raise DivergenceError(f"{_name(expected)}: {differs}")
+        if isinstance(recorded.event, LockMet):
+            self._locked = recorded.event.why
         self._at += 1
         self.compared += 1
 
@@ -275,6 +285,17 @@ class Tape:
         """What the record's next watched tests ran; only guesses rest on it, so it is not looked at again."""
         event = next((r.event for r in self._ahead() if isinstance(r.event, TestsWatched)), None)
         return None if event is None else decode(dict[str, frozenset[str]], self._get(event.reach))
+
+    def reason(self) -> str | None:
+        """Why the repository was locked then; it is met in its place, after as many answers of models as then."""
+        heard = 0
+        for recorded in self._ahead():
+            heard += isinstance(recorded.event, _ANSWERS)
+            if not _is_silent(recorded.event):
+                if isinstance(recorded.event, LockMet) and heard <= self._heard:
+                    return recorded.event.why
+                break
+        return self._locked
 
     def cut_at(self, tree: TreeId) -> int | None:
         """After how many mutants of a tree the time was up."""

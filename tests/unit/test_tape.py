@@ -9,13 +9,25 @@ import pytest
 
 from surefoot.codec import encode
 from surefoot.errors import DivergenceError
+from surefoot.events.calls import ModelReplied
 from surefoot.events.orchestration import RunResumed
+from surefoot.events.policy import LockMet
 from surefoot.events.work import FactLearned, TestsWatched, ran
 from surefoot.kernel.ports import Suite
 from surefoot.tape import Tape
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
-from surefoot.values import ReportState, TestOutcome, TestReport, TestResult, TreeId
+from surefoot.values import (
+    Message,
+    ModelReply,
+    ModelRequest,
+    ReportState,
+    TestOutcome,
+    TestReport,
+    TestResult,
+    TreeId,
+    Usage,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -42,6 +54,37 @@ def test_the_time_in_which_a_run_lay_still_does_not_count() -> None:
     assert tape.compared == 2
     assert tape.unmet() is None
     assert tape.now() - began <= timedelta(seconds=10)
+
+
+def test_a_lock_is_met_where_the_run_met_it() -> None:
+    """After the same events and the same number of answers; not any more once the run was taken up again."""
+    ledger = MemoryLedger(clock=FakeClock(START))
+    request = ModelRequest(purpose="p", messages=(Message(role="user", content="?"),), max_tokens=1)
+    reply = ModelReply(text="yes", model="m", finish="stop", usage=Usage())
+    replied = ModelReplied(
+        request=ledger.put(encode(request)),
+        reply=ledger.put(encode(reply)),
+        model="m",
+        finish="stop",
+        usage=reply.usage,
+        wall_s=0.1,
+    )
+    record = (
+        fact("one"),
+        replied,
+        LockMet(why="release"),
+        fact("two"),
+        RunResumed(interrupted_turn=None),
+        fact("three"),
+    )
+    ledger.append_all(record)
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    again = MemoryLedger(progress=tape)
+    met = [tape.reason()]
+    for event in record:
+        again.append(event)
+        met.append(tape.reason())
+    assert met == [None, None, "release", "release", "release", None, None]
 
 
 def test_what_watched_tests_ran_is_taken_from_the_record() -> None:

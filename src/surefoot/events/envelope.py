@@ -71,6 +71,7 @@ from surefoot.events.policy import (
     EnforcementApproved,
     LifecycleForced,
     LockChanged,
+    LockMet,
     ModelAllowed,
     ModelDenied,
     PolicyDenied,
@@ -190,6 +191,7 @@ Event: TypeAlias = (
     | ActionDecided
     | RoundVerified
     | LockChanged
+    | LockMet
     | BoundariesChecked
     | RoundDecided
     | SettingsTrusted

@@ -146,6 +146,16 @@ class LockChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LockMet:
+    """A run found the repository locked, or open again: what was a person's act, in its place in the run."""
+
+    event_class: ClassVar[EventClass] = "policy"
+    kind: Literal["lock.met"] = "lock.met"
+    why: str | None
+    """Why it is locked; None when it is not any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsTrusted:
     """A person let this content of `surefoot.toml` widen power."""
 

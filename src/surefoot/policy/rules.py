@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from surefoot.policy.decide import decide_next_action, record_and_verify, resolve_policy
-from surefoot.policy.lock import Lock
 from surefoot.values import (
     RISK_FLAGS,
     AuditSummary,
@@ -30,11 +30,18 @@ class Overrides:
     """How many runs' worth of the mode's defaults."""
 
 
+class Hold(Protocol):
+    """What may keep a repository from being worked on."""
+
+    def reason(self) -> str | None:
+        """Why nothing may run now; None when it may."""
+
+
 class RulePolicy:
     """What a run may do, asked anew at every turn."""
 
     def __init__(
-        self, *, mode: str, flags: Mapping[str, bool], overrides: Overrides, lock: Lock
+        self, *, mode: str, flags: Mapping[str, bool], overrides: Overrides, lock: Hold
     ) -> None:
         self._mode = mode
         self._flags = flags
