@@ -719,13 +719,11 @@ class NotedLock:
 
     def __init__(self, lock: Hold, journal: Journal) -> None:
         self._lock, self._journal = lock, journal
-        self._seen: str | None = None
 
     def reason(self) -> str | None:
         """As the lock says."""
         why = self._lock.reason()
-        if why != self._seen:
-            self._seen = why
+        if why != self._journal.state.locked:
             self._journal.record(LockMet(why=why))
         return why
 

@@ -166,8 +166,6 @@ class Tape:
         """
         if _is_silent(recorded.event):
             self._heard += isinstance(recorded.event, _ANSWERS)
-            if isinstance(recorded.event, RunResumed):
-                self._locked = None
             return
         self._heard = 0
         while self._at < len(self._events) and _is_silent(self._events[self._at].event):

@@ -57,7 +57,7 @@ def test_the_time_in_which_a_run_lay_still_does_not_count() -> None:
 
 
 def test_a_lock_is_met_where_the_run_met_it() -> None:
-    """After the same events and the same number of answers; not any more once the run was taken up again."""
+    """After the same events and the same number of answers, and opened likewise."""
     ledger = MemoryLedger(clock=FakeClock(START))
     request = ModelRequest(purpose="p", messages=(Message(role="user", content="?"),), max_tokens=1)
     reply = ModelReply(text="yes", model="m", finish="stop", usage=Usage())
@@ -74,7 +74,7 @@ def test_a_lock_is_met_where_the_run_met_it() -> None:
         replied,
         LockMet(why="release"),
         fact("two"),
-        RunResumed(interrupted_turn=None),
+        LockMet(why=None),
         fact("three"),
     )
     ledger.append_all(record)
@@ -84,7 +84,7 @@ def test_a_lock_is_met_where_the_run_met_it() -> None:
     for event in record:
         again.append(event)
         met.append(tape.reason())
-    assert met == [None, None, "release", "release", "release", None, None]
+    assert met == [None, None, *["release"] * 2, None, None, None]
 
 
 def test_what_watched_tests_ran_is_taken_from_the_record() -> None:

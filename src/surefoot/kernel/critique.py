@@ -24,8 +24,6 @@ ASKS: Final[Mapping[GateId, str]] = {
 }
 STOPPING: Final[frozenset[GateId]] = frozenset({"G1", "G2", "G3", "G4"})
 """Where one of these fails, the run stops; a failed G5 is work for another round."""
-LOCKED: Final = "the repository is locked: "
-"""How G1's reason begins when somebody locked it: the lock itself stands in no record of the run."""
 
 
 def look(critic: Critic, trees: Trees, base: TreeId, tree: TreeId) -> BoundariesChecked:
@@ -83,7 +81,7 @@ def _policy(events: Sequence[Recorded], locked: str | None) -> DecisionGate:
     if found is None or not isinstance(found.event, PolicyResolved):
         return _gate("G1", "no policy was resolved")
     if locked is not None:
-        return _gate("G1", f"{LOCKED}{locked}", found)
+        return _gate("G1", f"the repository is locked: {locked}", found)
     if not found.event.can_execute:
         return _gate("G1", f"the policy forbids work: {', '.join(found.event.hard_stops)}", found)
     return _gate("G1", f"mode {found.event.mode}, not locked", found, passed=True)

@@ -38,7 +38,7 @@ from surefoot.events.orchestration import (
     TurnStarted,
 )
 from surefoot.events.plans import ChildEnded, ChildStarted, UnitBlocked
-from surefoot.events.policy import PolicyResolved
+from surefoot.events.policy import LockMet, PolicyResolved
 from surefoot.events.work import (
     AuditorFinished,
     CandidateTried,
@@ -175,6 +175,8 @@ class RunState:
     reservations: Mapping[EventId, tuple[int, float]] = field(default_factory=dict)
     spend: Spend = Spend()
     policy: PolicyResolved | None = None
+    locked: str | None = None
+    """Why the repository is locked, as the run met it last."""
     no_fly: frozenset[tuple[UnitId, str]] = frozenset()
     grounded: Mapping[str, datetime | None] = field(default_factory=dict)
     """Models that failed, with the time from when on they may be asked again; None: not in this run."""
@@ -367,6 +369,12 @@ def _(event: AnswerGiven, state: RunState, recorded: Recorded) -> RunState:
 def _(event: PolicyResolved, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     return replace(state, policy=event)
+
+
+@_apply.register
+def _(event: LockMet, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    return replace(state, locked=event.why)
 
 
 @_apply.register

@@ -68,7 +68,7 @@ class RoundCheck:
         base, tree = ends_of(state)
         prover = self.proofs.at(state, state.policy.risk_flags if state.policy else ())
         new = added_findings(prover.findings(base).blocking, prover.findings(tree).blocking)
-        gates = critique.decide(tuple(self._events), tree, _locked(said), new)
+        gates = critique.decide(tuple(self._events), tree, state.locked, new)
         derived = RoundDecided(number=state.round, tree=tree, gates=gates, go=critique.is_go(gates))
         return difference(plain(said), plain(derived))
 
@@ -101,9 +101,3 @@ def _as_told(said: Boundary, derived: Boundary) -> Boundary:
     if not marked or bool(said.problem) != bool(derived.problem):
         return derived
     return replace(derived, contract=said.contract, problem=said.problem)
-
-
-def _locked(said: RoundDecided) -> str | None:
-    """The lock as the gate tells of it: the run's ledger does not hold it, and it can only have stopped the run."""
-    first = said.gates[0].reason if said.gates else ""
-    return first.removeprefix(critique.LOCKED) if first.startswith(critique.LOCKED) else None
