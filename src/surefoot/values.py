@@ -564,6 +564,7 @@ class Evidence:
         "failing-tests",
         "base-tests",
         "new-tests",
+        "tests-apart",
         "findings",
         "changed-files",
         "review",

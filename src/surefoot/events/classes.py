@@ -9,6 +9,7 @@ TestPurpose: TypeAlias = Literal[
     "impacted",
     "turn",
     "base-tests",
+    "apart",
     "falsify",
     "flaky",
     "accept",

@@ -154,7 +154,7 @@ class ArtifactGate:
         return _pass(self.name, f"{len(diff.files)} files")
 
 
-_HARM = frozenset({"protected-files", "base-tests", "changed-files"})
+_HARM = frozenset({"protected-files", "base-tests", "tests-apart", "changed-files"})
 """Proofs without which nothing is kept, however much else was won."""
 
 

@@ -6,6 +6,7 @@ proves nothing, so it never passes. No model and no prose is consulted.
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Final
 
 from surefoot.events.work import MutantsTried
@@ -111,6 +112,26 @@ def base_tests(
         passed=passed,
         events=events,
     )
+
+
+def apart(
+    before: TestReport,
+    after: TestReport,
+    targets: Collection[str],
+    exempt: Collection[str],
+    events: tuple[EventId, ...],
+    *,
+    rewritten: Collection[str] = (),
+) -> Evidence:
+    """The base's own tests and the named ones, where no new test is there that could make them pass.
+
+    `exempt` and `rewritten` as in `base_tests`.
+    """
+    proofs = [base_tests(before, after, exempt, events, rewritten=rewritten)]
+    if targets:
+        proofs.append(target_tests(targets, before, after, events))
+    against = next((p for p in proofs if not p.passed), proofs[0])
+    return replace(against, kind="tests-apart", before=proofs[0].before)
 
 
 def idle(new_ids: Iterable[str], on_base: TestReport) -> list[str]:

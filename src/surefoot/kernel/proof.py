@@ -234,7 +234,23 @@ class Prover:
             proofs.append(
                 evidence.new_tests(fresh, on_base, after, (falsified, event), noticing=noticing)
             )
+        grown = sorted(self._grown(diff))
+        if grown and not failed(proofs):
+            without = self.workspace.overlay(judged, base, grown)
+            proofs.append(self._apart(without, base, targets_of(units), changed))
         return tuple(proofs)
+
+    def _apart(
+        self, without: TreeId, base: TreeId, targets: Sequence[str], changed: Collection[str]
+    ) -> Evidence:
+        """The base's tests once more where the new ones are not: a test file may change the product for all beside it."""
+        before, flaky = self.baseline(base)
+        after, event = self.tests(without, "apart")
+        loose = self.loose(base, before, after)
+        before, after = steadied(before, loose), steadied(after, loose)
+        surprising = (set(after.failing) & {*before.passing, *targets}) - flaky
+        flaky |= self.flaky(without, after, surprising)
+        return evidence.apart(before, after, targets, flaky, (event,), rewritten=changed)
 
     def _noticing(
         self, tree: TreeId, base: TreeId, idle: Sequence[str], proofs: Sequence[Evidence]
@@ -376,7 +392,7 @@ class Prover:
     def _unit_proofs(
         self, units: Sequence[Unit], before: TestReport, after: TestReport, event: EventId
     ) -> list[Evidence]:
-        targets = sorted({t for unit in units for t in unit.failing})
+        targets = targets_of(units)
         return [evidence.target_tests(targets, before, after, (event,))] if targets else []
 
     def findings_gone(self, tree: TreeId, base: TreeId, targets: Sequence[Finding]) -> Evidence:
@@ -452,6 +468,11 @@ class Prover:
     def _falsify(self, tree: TreeId, base: TreeId, diff: Diff) -> tuple[TestReport, EventId]:
         grown = sorted(self._grown(diff))
         return self.tests(self.workspace.overlay(base, tree, grown), "falsify")
+
+
+def targets_of(units: Sequence[Unit]) -> list[str]:
+    """The failing tests that units are to mend."""
+    return sorted({t for unit in units for t in unit.failing})
 
 
 def failed(proofs: Sequence[Evidence]) -> str:

@@ -17,7 +17,7 @@ from surefoot.sandbox import open_processes
 from surefoot.values import ReportState, TestReport
 from surefoot.verify.record import Reader
 
-DECIDING: Final = ("baseline", "base-tests")
+DECIDING: Final = ("baseline", "base-tests", "apart")
 _UNTOLD: Final = frozenset(
     {
         ReportState.TIMEOUT,
