@@ -44,8 +44,10 @@ def init(repo: RepoOption = Path()) -> None:
     plan = detect(root, python=None, command=None, environ=os.environ)
     ready = [m.spec for m in known_models(places().cache) if m.ready]
     if isinstance(plan, SuitePlan):
-        python = plan.python
-        test = f'python = "{python.relative_to(root) if python.is_relative_to(root) else python}"'
+        # A place outside of the repository is one of this machine, and is found anew on another.
+        own = plan.python.is_relative_to(root)
+        python = plan.python.relative_to(root) if own else plan.python
+        test = f'python = "{python}"' if own else f'# python = "{python}"    # found'
     else:
         test = (
             "# command = "
