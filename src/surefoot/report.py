@@ -20,10 +20,11 @@ from surefoot.events.work import (
     GitStage,
     ImpactChecked,
     MutantsTried,
+    TestsRan,
 )
 from surefoot.kernel.state import RunState, fold
 from surefoot.kernel.strength import by_form, in_words, is_strong, shown_together, unnoticed
-from surefoot.values import Diff, Evidence, RunStatus
+from surefoot.values import Diff, Evidence, ReportState, RunStatus, Severity
 
 SUMMARY_SCHEMA = 1
 
@@ -102,6 +103,8 @@ class Story:
     candidates: int
     sandbox: str
     flips: int
+    baseline: TestsRan | None
+    """How the tests went on the base."""
     ending: str
     """`accepted as …`, `rejected`, or empty."""
     unpushed: str
@@ -135,6 +138,9 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         candidates=sum(isinstance(e, CandidateTried) for e in plain)
         + sum(e.count for e in plain if isinstance(e, CandidatesRejected)),
         sandbox=sandbox,
+        baseline=next(
+            (e for e in plain if isinstance(e, TestsRan) and e.purpose == "baseline"), None
+        ),
         flips=sum(isinstance(e, SelfFeedback) for e in plain),
         ending=ending,
         unpushed=unpushed,
@@ -216,7 +222,7 @@ def render_report(story: Story, diff: Diff | None) -> str:
     title = opened.issue.title if opened else story.run_id
     status = state.status or RunStatus.PAUSED
     lines = [f"# {title}", "", f"**{status.value}**: {state.reason}", ""]
-    lines += _wrong(state)
+    lines += _found(story) if status is RunStatus.REPORTED else _wrong(state)
     lines += _changed(diff, status)
     lines += _evidence(story)
     lines += _strength(state)
@@ -227,6 +233,27 @@ def render_report(story: Story, diff: Diff | None) -> str:
     lines += _cost(story)
     lines += _next(story, status)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _found(story: Story) -> list[str]:
+    """What a run that only looked has seen: how the tests went, and what the auditors say."""
+    lines = ["## What was found", ""]
+    ran, opened = story.baseline, story.state.opened
+    if ran is not None:
+        told = f"{ran.passed} passed, {ran.failed} failed of {ran.collected}"
+        how = "" if ran.state == ReportState.COMPLETE else f" [{ran.state}]"
+        lines += [f"Tests: {told}{how}, by `{_cell(' '.join(ran.command))[:300]}`.", ""]
+    seen = story.state.audits.get(opened.base_tree) if opened else None
+    if seen is None:
+        return lines if ran is not None else []
+    worst = list(Severity)
+    findings = sorted(seen.audit.findings, key=lambda f: (worst.index(f.severity), f.file, f.line))
+    lines += [f"Findings: {len(findings) or 'none'}.", ""]
+    lines += [f"- {f.severity}: {f.file}:{f.line} {f.message} ({f.rule})" for f in findings[:20]]
+    if len(findings) > 20:  # noqa: PLR2004
+        lines += [f"- and {len(findings) - 20} more, see `surefoot audit`"]
+    lines += [f"- {r.tool} gave no answer: {r.message}" for r in seen.audit.broken]
+    return [*lines, ""] if lines[-1] else lines
 
 
 def _wrong(state: RunState) -> list[str]:

@@ -123,3 +123,17 @@ def test_weights_are_settings(surefoot: Surefoot, tmp_path: Path, weights: str) 
     done = surefoot("solve", cwd=root)
     assert done.returncode != 0
     assert "score." in done.stderr
+
+
+def test_a_run_that_only_looks_says_what_it_saw(
+    surefoot: Surefoot, scripted: str, tmp_path: Path
+) -> None:
+    """How the tests went and each finding, the worst first; a test that fails is one of them."""
+    root = project(tmp_path / "repo", KEYS.replace('f"name"', 'f"nam"'))
+    done = surefoot("solve", "--mode", "report_only", "--model", scripted, cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert "Tests: 1 passed, 1 failed of 2" in done.stdout
+    told = [line for line in done.stdout.splitlines() if line.startswith("- ")]
+    assert told[0].startswith("- critical: tests/test_keys.py:9")
+    assert told[1].startswith("- high: keys.py:")
+    assert any("F541" in line for line in told[2:])
