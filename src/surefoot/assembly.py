@@ -17,7 +17,7 @@ from surefoot.decisions.signature import MEND
 from surefoot.errors import ModelUnavailableError, SandboxError
 from surefoot.events.calls import SolverPinned
 from surefoot.events.orchestration import TurnClosed
-from surefoot.events.policy import LockMet, PolicyDenied, PolicyWarning, SandboxEnforced
+from surefoot.events.policy import PolicyDenied, PolicyWarning, SandboxEnforced
 from surefoot.execute import (
     FixerExecutor,
     PythonMutator,
@@ -46,6 +46,7 @@ from surefoot.gitops.push import push_branch
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.asking import Remembering
 from surefoot.kernel.calls import by_model
+from surefoot.kernel.hold import Hold, NotedHold
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
 from surefoot.kernel.noted import NotedModel
@@ -82,7 +83,7 @@ from surefoot.plans import Assignment, Plan
 from surefoot.policy.cloud import BEDROCK_KEY
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
-from surefoot.policy.rules import Hold, Overrides, RulePolicy
+from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
@@ -530,7 +531,7 @@ def drive(
     session = replace(session, around=replace(around, person=person))
     level = parts.processes.level
     journal.record(SandboxEnforced(level=level, detail=parts.fence))
-    policy = policy_of(project, frozen, NotedLock(parts.cast.lock or project.lock, journal))
+    policy = policy_of(project, frozen, NotedHold(parts.cast.lock or project.lock, journal))
     ceilings = policy.resolve().ceilings
     metered = metering(project, frozen, journal, ceilings, around)
     judging = parts.cast.judging
@@ -712,20 +713,6 @@ def _ledgers_before(project: Project, run_id: RunId) -> Iterator[Path]:
     # Runs beside this one, of the same plan, are left out: which of them is done is a matter of chance.
     earlier = (r for r in reversed(project.run_ids()) if r < plan_run_of(run_id))
     return (project.ledger_file(r) for r in earlier)
-
-
-class NotedLock:
-    """The repository's lock as a run meets it: each change that it sees is on record before anything follows from it."""
-
-    def __init__(self, lock: Hold, journal: Journal) -> None:
-        self._lock, self._journal = lock, journal
-
-    def reason(self) -> str | None:
-        """As the lock says."""
-        why = self._lock.reason()
-        if why != self._journal.state.locked:
-            self._journal.record(LockMet(why=why))
-        return why
 
 
 def policy_of(project: Project, frozen: Frozen, lock: Hold | None = None) -> RulePolicy:

@@ -356,6 +356,7 @@ def test_a_partial_fix_is_kept_and_completed(bench: Bench) -> None:
     assert [t.ended_as for t in bench.turns] == ["commit", "commit"]
 
 
+HALVES = FIXED.partition("\n\n\n")[2]
 MENDING = """import calc
 
 if hasattr(calc, "MENDED"):
@@ -421,6 +422,22 @@ def test_never_complete(bench: Bench, name: str) -> None:
     assert bench.run(work) is RunStatus.BLOCKED
     assert told in " ".join(r.reason for r in bench.turns) + bench.reason
     assert not any(t.ended_as == "commit" for t in bench.turns)
+
+
+def test_a_module_in_a_folder_named_testing_may_be_the_products(bench: Bench) -> None:
+    """Where the product imports it, it stays when the base's tests run without what is the new tests' alone."""
+    edits = [
+        FileEdit(path="calc.py", text="from testing.twice import double\n\n\n" + HALVES),
+        FileEdit(path="testing/__init__.py", text=""),
+        FileEdit(path="testing/twice.py", text="def double(x):\n    return x * 2\n"),
+        FileEdit(
+            path="tests/test_twice.py",
+            text="from calc import double\n\n\ndef test_five():\n    assert double(5) == 10\n",
+        ),
+    ]
+    assert bench.run(lambda _task: (edits, DONE)) is RunStatus.COMPLETE, [
+        t.reason for t in bench.turns
+    ]
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Guesses which tests a tree can break, from the repository's own files and from tests that were watched (SPEC C9)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,13 +29,11 @@ class Guesser:
     def impact(self, base: TreeId, tree: TreeId, tests: Sequence[str], reach: Reach) -> Impact:
         """Which of the base's tests `tree` can break."""
         diff = self.workspace.diff(base, tree)
-        before = self._graph(base)
-        python = [path for path in diff.paths if path.endswith(".py")]
         change = Change(
             files=diff.files,
-            before=before,
-            after=before.changed({path: self._facts(tree, path) for path in python}),
-            bodies_only=frozenset(path for path in python if self._is_tame(diff, path)),
+            before=self._graph(base),
+            after=self._changed(base, diff),
+            bodies_only=frozenset(path for path in _python(diff) if self._is_tame(diff, path)),
         )
         return impacted(
             change,
@@ -49,6 +47,18 @@ class Guesser:
         """Run the whole suite on the base once more, and see what each test runs something of."""
         with self.workspace.checkout(base) as root:
             return self.suite.watch(root)
+
+    def of_product(self, base: TreeId, tree: TreeId, paths: Collection[str]) -> frozenset[str]:
+        """Those of `paths` that something of `tree` imports which is no test."""
+        if not paths:
+            return frozenset()
+        graph = self._changed(base, self.workspace.diff(base, tree))
+        return frozenset(
+            p for p in paths if not all(map(self.suite.is_test_path, graph.dependents([p])))
+        )
+
+    def _changed(self, base: TreeId, diff: Diff) -> Imports:
+        return self._graph(base).changed({p: self._facts(diff.after, p) for p in _python(diff)})
 
     def _graph(self, base: TreeId) -> Imports:
         if base not in self.graphs:
@@ -71,6 +81,10 @@ class Guesser:
             return None if data is None else data.decode()
         except UnicodeDecodeError:
             return None
+
+
+def _python(diff: Diff) -> list[str]:
+    return [path for path in diff.paths if path.endswith(".py")]
 
 
 def cost_s(report: TestReport, tests: Sequence[str]) -> float:

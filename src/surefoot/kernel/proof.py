@@ -234,11 +234,19 @@ class Prover:
             proofs.append(
                 evidence.new_tests(fresh, on_base, after, (falsified, event), noticing=noticing)
             )
-        grown = sorted(self._grown(diff))
-        if grown and not failed(proofs):
-            without = self.workspace.overlay(judged, base, grown)
+        brought = self._brought(judged, base, diff, fresh)
+        if brought and not failed(proofs):
+            without = self.workspace.overlay(judged, base, brought)
             proofs.append(self._apart(without, base, targets_of(units), changed))
         return tuple(proofs)
+
+    def _brought(
+        self, judged: TreeId, base: TreeId, diff: Diff, fresh: Collection[str]
+    ) -> list[str]:
+        """Changed files that are tests' alone; a new module of a folder named `testing` may be the product's."""
+        grown = self._grown(diff)
+        unclear = grown - {t.partition("::")[0] for t in fresh}
+        return sorted(grown - self.guesser.of_product(base, judged, unclear))
 
     def _apart(
         self, without: TreeId, base: TreeId, targets: Sequence[str], changed: Collection[str]

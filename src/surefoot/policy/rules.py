@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from surefoot.kernel.hold import Hold
 from surefoot.policy.decide import decide_next_action, record_and_verify, resolve_policy
 from surefoot.values import (
     RISK_FLAGS,
@@ -28,13 +28,6 @@ class Overrides:
     cost_usd: float | None = None
     times: int = 1
     """How many runs' worth of the mode's defaults."""
-
-
-class Hold(Protocol):
-    """What may keep a repository from being worked on."""
-
-    def reason(self) -> str | None:
-        """Why nothing may run now; None when it may."""
 
 
 class RulePolicy:
