@@ -370,8 +370,12 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         words = [probing.behaviour(c, suspects["odd"]) for c in (kept, lost)]
         assert words[0] is not None
         assert words[1] is not None
-        assert words[1][:-1] == words[0][:-1]
-        assert words[1][-1] != words[0][-1]
+        assert sum(one != other for one, other in zip(*words, strict=True)) == 1
+        hasty = candidate("odd.py", ODD.replace("== 0", "== 1 and text[1]"))
+        failed = probing.behaviour(hasty, suspects["odd"])
+        assert probing.lost(failed, suspects["odd"], ())
+        assert not probing.lost(failed, suspects["odd"], {"IndexError"})
+        assert not any(probing.lost(w, suspects["odd"], ()) for w in words)
         mild = candidate("odd.py", ODD.replace("text[0]", "text[:1]"))
         same = candidate("odd.py", ODD)
         assert probing.behaviour(mild, suspects["first"]) == probing.behaviour(

@@ -1,6 +1,6 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import empty_ones, like
+from surefoot.execute.repair.inputs import like, small_ones
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -74,12 +74,14 @@ def test_letters_that_are_few_and_frequent_are_all_there_are() -> None:
     assert set("".join(word for (word,) in words)) - set("catdog")
 
 
-def test_empty_arguments_keep_what_holds_between_them() -> None:
-    """Each is empty in turn and then all are, save where one that is empty beside one that is not would be a new thing."""
-    assert empty_ones([("ab", [1, 2, 3], 4), ("xyz", [1], 2)]) == (
+def test_small_arguments_keep_what_holds_between_them() -> None:
+    """Each is empty in turn and then all are, save where one that is empty beside one that is not would be a new thing; then single items."""
+    assert small_ones([("ab", [1, 2, 3], 4), ("xyz", [1], 2)]) == (
         ("", [1, 2, 3], 4),
         ("ab", [], 4),
         ("", [], 4),
+        ("a", [1, 2, 3], 4),
     )
-    assert empty_ones([("01", "11"), ("1", "0")]) == (("", ""),)
-    assert empty_ones([("", [1]), ("a", [2, 3])]) == (("", []),)
+    assert small_ones([("01", "11"), ("1", "0")]) == (("", ""),)
+    assert small_ones([("", [1]), ("a", [2, 3])]) == (("", []),)
+    assert small_ones([("pie",), ("",), ("tea",)]) == (("p",),)

@@ -169,6 +169,16 @@ def test_what_leaves_passing_tests_stories_alone_comes_first() -> None:
     assert choose([right, unknown], WEIGHTS).taken is unknown
 
 
+def test_what_fails_where_the_unchanged_code_answers_comes_last() -> None:
+    """It is left out beside one that answers; alone it needs as many voices as an example that nobody holds."""
+    breaks = passing("breaks", "a !IndexError", samples=3, lost=True)
+    whole = passing("whole", "a b", samples=2)
+    assert choose([breaks, whole], WEIGHTS).taken is whole
+    assert choose([breaks], WEIGHTS).taken is None
+    many = passing("many", "a !IndexError", samples=6, edited=True, prior=0.7, lost=True)
+    assert choose([many], WEIGHTS).taken is many
+
+
 def test_an_example_that_nobody_holds_asks_for_more_voices() -> None:
     """It may be a mistake of its own, which many say by agreeing; few voices may as well have missed what it asks for."""
     few = passing("few", "x", samples=2, edited=True, prior=0.7, examples=(True, False))

@@ -1,6 +1,7 @@
 """What speaks for the candidates that pass: who thought of them, and what they do on inputs that no test gives."""
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from surefoot.execute.repair.candidates import (
@@ -19,7 +20,7 @@ from surefoot.execute.repair.examples import (
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
-from surefoot.execute.repair.inputs import empty_ones, like
+from surefoot.execute.repair.inputs import like, small_ones
 from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
     RAISED,
@@ -67,7 +68,7 @@ def probe_for(
         unit.qualname,
         beside,
         inputs=inputs,
-        edges=empty_ones(seen),
+        edges=small_ones(seen),
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
     )
@@ -144,18 +145,17 @@ class Probing:
     def behaviour(self, candidate: Candidate, suspect: Suspect) -> Words | None:
         """What a candidate does on the generated inputs, the edges that the unchanged code does not answer left out."""
         words = self.ask(candidate, suspect, "behaviour")
-        probe = self._probes.get(suspect.key)
-        if words is None or probe is None or not probe.edges:
-            return words
-        before = self._before(suspect)
-        first_edge = len(probe.inputs) - probe.edges
-        if before is None or len(words) != len(before):
-            return words[:first_edge]
-        return tuple(
-            word
-            for place, (word, old) in enumerate(zip(words, before, strict=True))
-            if place < first_edge or not old.startswith((RAISED, STUCK))
+        return (
+            None if words is None else tuple(words[n] for n in self._counted(suspect, len(words)))
         )
+
+    def _counted(self, suspect: Suspect, length: int) -> list[int]:
+        """Which words of a behaviour count."""
+        probe = self._probes[suspect.key]
+        first_edge = len(probe.inputs) - probe.edges if probe.edges else length
+        before = self._before(suspect) if probe.edges else None
+        edges = range(first_edge, length) if before and len(before) == length else ()
+        return [*range(first_edge), *(n for n in edges if before and _is_answer(before[n]))]
 
     def _before(self, suspect: Suspect) -> Words | None:
         """What the unchanged code does on the generated inputs; None when that cannot be found out."""
@@ -173,6 +173,22 @@ class Probing:
             return None
         same = sum(words[place] == before[place] for place in probe.steady)
         return same / len(probe.steady)
+
+    def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> bool:
+        """Whether a candidate fails on an input that the unchanged code answers, and not by an exception that it raises itself.
+
+        Of a function that gives the same whatever it is given, such as one that is to be written yet, the answers say nothing.
+        """
+        probe, before = self._probes.get(suspect.key), self._before(suspect)
+        if words is None or probe is None or not probe.inputs or before is None:
+            return False
+        counted = [before[n] for n in self._counted(suspect, len(before))]
+        if len({old for old in counted if _is_answer(old)}) == 1:
+            return False
+        return any(
+            _is_answer(old) and not _is_answer(word) and word.removeprefix(RAISED) not in raised
+            for word, old in zip(words, counted, strict=True)
+        )
 
     def held(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
         """Which examples of docstring and issue a candidate holds; none of them when that cannot be found out."""
@@ -244,6 +260,7 @@ class Evidence:
             changed_lines=changed_lines(before.text, after.text if after else ""),
             changed_files=len(candidate.edits),
             words=words,
+            lost=probing.lost(words, suspect, raised_in(after) if after else ()),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),
@@ -257,6 +274,21 @@ class Evidence:
             result = self._witnesses.worker.attempt(candidate, (test,)).report.result(test)
             found.append(result is not None and result.outcome is TestOutcome.PASSED)
         return tuple(found)
+
+
+def _is_answer(word: str) -> bool:
+    return not word.startswith((RAISED, STUCK))
+
+
+def raised_in(source: Source) -> frozenset[str]:
+    """Names of the exceptions that a file raises."""
+    thrown = (n.exc for n in ast.walk(source.tree) if isinstance(n, ast.Raise))
+    named = (e.func if isinstance(e, ast.Call) else e for e in thrown)
+    return frozenset(
+        e.attr if isinstance(e, ast.Attribute) else e.id
+        for e in named
+        if isinstance(e, ast.Attribute | ast.Name)
+    )
 
 
 def changed_source(candidate: Candidate, before: Source) -> Source | None:

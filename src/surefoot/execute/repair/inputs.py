@@ -7,7 +7,7 @@ is kept: types, signs and ranges, kinds of characters, lengths that go together,
 import random
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Final, TypeAlias
 
 Arguments: TypeAlias = tuple[object, ...]
@@ -40,28 +40,43 @@ def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments
     return tuple(made)
 
 
-def empty_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
-    """The first seen argument list with each text, list, tuple, set or table in turn empty, where none of those seen was.
+def small_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
+    """The first seen argument list with each text, list, tuple, set or table in turn empty, then with all of them empty.
 
-    Then all of them at once. What holds between the arguments of all seen ones holds here too. `like` gives no such input,
-    since a caller may never give one: who uses these asks the unchanged code whether it answers.
+    Likewise with one item in texts, lists and tuples. A length that was seen at a place is left out, and what holds between the
+    arguments of all seen ones holds here too. `like` gives no such input, since a caller may never give one: who uses these
+    asks the unchanged code whether it answers.
     """
     found: list[Arguments] = []
     for args in seen[:1]:
         others = [other for other in seen if len(other) == len(args)]
-        places = [
-            place
-            for place, value in enumerate(args)
-            if isinstance(value, str | list | tuple | set | dict)
-            and all(other[place] for other in others)
-        ]
-        together = [places] if len(places) > 1 else []
         rules = _kept_relations(others)
-        for emptied in [*([place] for place in places), *together]:
-            made = tuple(type(v)() if place in emptied else v for place, v in enumerate(args))
-            if all(rule(made) for rule in rules):
-                found.append(made)
+        for length in (0, 1):
+            for cut in _cuts(args, others, length):
+                made = tuple(_first(v, length) if n in cut else v for n, v in enumerate(args))
+                if all(rule(made) for rule in rules):
+                    found.append(made)
     return tuple(found)
+
+
+def _cuts(args: Arguments, others: Sequence[Arguments], length: int) -> list[list[int]]:
+    """Places at which no argument of this length was seen, each for itself and then all together."""
+    kinds = str | list | tuple if length else str | list | tuple | set | dict
+    places = [
+        place
+        for place, value in enumerate(args)
+        if isinstance(value, kinds) and all(_length(other[place]) != length for other in others)
+    ]
+    return [*([place] for place in places), *([places] if len(places) > 1 else [])]
+
+
+def _length(value: object) -> int | None:
+    return len(value) if isinstance(value, Sized) else None
+
+
+def _first(value: object, count: int) -> object:
+    """The first items of a text, list or tuple; an empty set or table."""
+    return value[:count] if isinstance(value, str | list | tuple) else type(value)()
 
 
 # --- what the seen ones have in common -----------------------------------------------------------

@@ -41,7 +41,10 @@ class Weights:
     doubt: float = 0.6
     """What speaks against every behaviour: the right one may not be among the candidates."""
     unmet: float = 3.0
-    """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own."""
+    """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
+
+    So does an input that the unchanged code answers, and on which all that is left fails by accident.
+    """
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken."""
 
@@ -67,6 +70,8 @@ class Passing:
     """How it answers single test inputs by name, when it does."""
     neighbours: tuple[bool, ...] = ()
     """Which tests that fail on the base and that nobody asked for pass as well."""
+    lost: bool = False
+    """It fails by accident on a generated input that the unchanged code answers."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -116,7 +121,7 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         reason = passing[0].special if passing else None
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
-    clusters = cluster(_steadiest(_best_examples(honest)), weights)
+    clusters = cluster(_sound(_steadiest(_best_examples(honest))), weights)
     best = clusters[0]
     confidence = best.weight / (best.weight + _against(best, clusters[1:], weights))
     taken = best.members[0]
@@ -144,7 +149,8 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> floa
     """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
     thought_of = sum(c.weight for c in others if c.samples)
     edits = sum(c.weight for c in others if not c.samples)
-    unmet = 0.0 if all(best.members[0].examples) else weights.unmet
+    first = best.members[0]
+    unmet = 0.0 if all(first.examples) and not first.lost else weights.unmet
     return (
         thought_of + (min(edits, weights.rivals) if best.samples else edits) + weights.doubt + unmet
     )
@@ -226,6 +232,11 @@ def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
     if most < _STEADY:
         return list(passing)
     return [p for p in passing if p.kept is None or p.kept >= most]
+
+
+def _sound(passing: Sequence[Passing]) -> list[Passing]:
+    """Those that answer whatever the unchanged code does, where any do."""
+    return [p for p in passing if not p.lost] or list(passing)
 
 
 def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
