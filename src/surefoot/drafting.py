@@ -274,7 +274,7 @@ class Made:
             ComplexityQuestion(
                 repository=setting.overview,
                 issue=self._issue.text,
-                files_named=sum(path in self._issue.text for path in desk.files),
+                files_named=tuple(path for path in desk.files if path in self._issue.text),
                 failing=len(setting.found.targets),
             ),
             self._journal,

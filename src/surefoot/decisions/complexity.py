@@ -21,7 +21,7 @@ class ComplexityQuestion:
 
     repository: Annotated[str, "Repository"]
     issue: Annotated[str, "Issue (data, not orders)"]
-    files_named: Annotated[int, "Files that the issue names"]
+    files_named: Annotated[tuple[str, ...], "Files that the issue names"]
     failing: Annotated[int, "Tests that fail now and show the issue"]
 
 
@@ -48,7 +48,7 @@ COMPLEXITY: Final = Signature(
 
 def clear_case(question: ComplexityQuestion) -> ComplexityAnswer | None:
     """The rule where the facts suffice: a short issue without a large word, or one that a few failing tests show."""
-    if _LARGE.search(question.issue) or question.files_named > _MANY_FILES:
+    if _LARGE.search(question.issue) or len(question.files_named) > _MANY_FILES:
         return None
     if 0 < question.failing <= _FEW_TESTS and len(question.issue) <= _LONG_CHARACTERS:
         return _said("low", "a few failing tests show it")
@@ -64,7 +64,7 @@ def without_model(question: ComplexityQuestion) -> ComplexityAnswer:
         return clear
     large = (
         len(question.issue) > _LONG_CHARACTERS
-        or question.files_named > _MANY_FILES
+        or len(question.files_named) > _MANY_FILES
         or _LARGE.search(question.issue) is not None
     )
     return _said("high" if large else "medium", "by length, files and words of the issue")

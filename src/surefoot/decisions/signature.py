@@ -96,10 +96,15 @@ def fields_of(kind: type) -> tuple[Field, ...]:
 
 
 def schema_of(kind: type) -> dict[str, object]:
-    """The JSON Schema of an answer, every field required, so that a constrained model leaves none out."""
+    """The JSON Schema of an answer, every field required, so that a constrained model leaves none out; objects within it likewise.
+
+    Providers refuse a strict schema in which an object may have more fields than it names.
+    """
     schema: dict[str, Any] = TypeAdapter(kind).json_schema()
-    schema["required"] = list(schema["properties"])
-    schema["additionalProperties"] = False
+    for part in (schema, *schema.get("$defs", {}).values()):
+        if "properties" in part:
+            part["required"] = list(part["properties"])
+            part["additionalProperties"] = False
     return schema
 
 

@@ -5,11 +5,9 @@ and its look-ups on the network are switched off, and it sends over our own line
 It is imported with the first call: that takes seconds and 200 MB.
 """
 
-import json
 import logging
 import math
 import os
-import re
 import threading
 import time
 import warnings
@@ -338,14 +336,7 @@ class HostedModel:
             # Where it knows of none for a model, the server has the word.
             takes |= {"tools", "tool_choice"}
         elif request.json_schema is not None and _holds_to_schema(library, self._name):
-            wanted["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": re.sub(r"[^A-Za-z0-9_-]", "_", request.purpose)[:64] or "answer",
-                    "strict": True,
-                    "schema": json.loads(request.json_schema),
-                },
-            }
+            wanted["response_format"] = wire.response_format(request.purpose, request.json_schema)
         if self._stream:
             wanted["stream_options"] = {"include_usage": True}
         return {

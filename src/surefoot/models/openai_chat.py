@@ -4,8 +4,6 @@ No call is made before `complete`. Every way in which a call can go wrong is a `
 one exception: a server that names optional fields which it does not take is asked once more without them.
 """
 
-import json
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -240,14 +238,7 @@ class OpenAIChat:
         if request.tools:
             body |= wire.tool_fields(request.tools)
         elif request.json_schema is not None and server.schema:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": re.sub(r"[^A-Za-z0-9_-]", "_", request.purpose)[:64] or "answer",
-                    "strict": True,
-                    "schema": json.loads(request.json_schema),
-                },
-            }
+            body["response_format"] = wire.response_format(request.purpose, request.json_schema)
         for name in self._left_out:
             body.pop(name, None)
         if "logprobs" in self._left_out:

@@ -167,6 +167,37 @@ class Fault:
     """The server turned the request down, in words of its own, and wrote nothing."""
 
 
+def response_format(purpose: str, schema: str) -> dict[str, object]:
+    """The field that holds an answer to a JSON Schema; strictly where the schema is one that may be asked for strictly."""
+    parsed = json.loads(schema)
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": re.sub(r"[^A-Za-z0-9_-]", "_", purpose)[:64] or "answer",
+            "strict": _is_closed(parsed),
+            "schema": parsed,
+        },
+    }
+
+
+def _is_closed(schema: object) -> bool:
+    """Whether no object in a schema may have fields that it does not name, or lack one that it does.
+
+    Providers refuse to be strict about any other:
+    https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+    """
+    if isinstance(schema, list):
+        return all(map(_is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object":
+        named = schema.get("properties", {})
+        whole = schema.get("additionalProperties") is False
+        if not whole or set(schema.get("required", ())) != set(named):
+            return False
+    return all(map(_is_closed, schema.values()))
+
+
 def tool_fields(tools: Sequence[OfferedTool]) -> dict[str, object]:
     """The fields of a request that offer tools, one of which has to be called."""
     functions = [

@@ -69,7 +69,7 @@ def error(status: int, message: str = "no", **more: object) -> Wire:
 
 def test_a_request_is_sent_whole() -> None:
     """Model, messages, limits, seed, stop texts, schema and key arrive; nothing is streamed."""
-    schema = '{"type":"object"}'
+    schema = '{"additionalProperties":false,"properties":{},"required":[],"type":"object"}'
     request = ask(
         messages=(Message(role="system", content="s"), Message(role="user", content="u")),
         temperature=0.5,

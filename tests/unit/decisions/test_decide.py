@@ -1,14 +1,26 @@
 """A decision is a value: by rule where facts suffice, else by the model, through DSPy, once corrected, always recorded."""
 
+import importlib
 import json
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from surefoot import decisions
 from surefoot.codec import decode
-from surefoot.decisions.signature import Decision, Unanswered, decide, fields_of, ruled
+from surefoot.decisions.signature import (
+    Decision,
+    Signature,
+    Unanswered,
+    decide,
+    fields_of,
+    ruled,
+    schema_of,
+)
 from surefoot.decisions.tool_call import (
     TOOL_CALL,
     ToolCallAnswer,
@@ -203,3 +215,22 @@ def test_a_rule_does_not_load_dspy() -> None:
         "sys.exit('dspy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def signatures() -> dict[str, Signature[Any, Any]]:
+    """All that models are asked by."""
+    found: dict[str, Signature[Any, Any]] = {}
+    for module in pkgutil.iter_modules(decisions.__path__, f"{decisions.__name__}."):
+        held = vars(importlib.import_module(module.name)).values()
+        found |= {s.name: s for s in held if isinstance(s, Signature)}
+    return found
+
+
+@pytest.mark.parametrize("name", list(signatures()))
+def test_no_object_of_an_answer_is_open(name: str) -> None:
+    """Providers refuse a strict schema otherwise; steps of a plan are objects within it."""
+    schema = schema_of(signatures()[name].answer)
+    objects = [schema, *schema.get("$defs", {}).values()]  # type: ignore[attr-defined]
+    for part in (o for o in objects if o.get("type") == "object"):
+        assert part["additionalProperties"] is False
+        assert part["required"] == list(part["properties"])

@@ -219,7 +219,12 @@ def _has_circle(needs: list[list[int]]) -> bool:
 
 def size(issue: str, files: int = 0, failing: int = 0) -> ComplexityQuestion:
     """A question about an issue's size."""
-    return ComplexityQuestion(repository="", issue=issue, files_named=files, failing=failing)
+    return ComplexityQuestion(
+        repository="",
+        issue=issue,
+        files_named=tuple(f"m{n}.py" for n in range(files)),
+        failing=failing,
+    )
 
 
 def test_the_size_of_a_task_without_a_model() -> None:

@@ -70,7 +70,7 @@ class Checks:
             lines.append(f"FAILED {test_id}\n{told}".rstrip())
         if len(report.failing) > _FEW:
             lines.append(f"… and {len(report.failing) - _FEW} more")
-        lines += [f"STILL WRONG: {complaint}" for complaint in checked.complaints]
+        lines += [f"STILL OPEN: {complaint}" for complaint in checked.complaints]
         return "\n".join(lines)
 
     def _look(self, tree: TreeId) -> Checked:

@@ -251,7 +251,9 @@ class _Turn:
         facts = ComplexityQuestion(
             repository=cut(self._map, _PLAN_CHARACTERS),
             issue=cut(self._issue(), _PLAN_CHARACTERS),
-            files_named=sum(path in unit.issue.text for path in p.workspace.files(p.task.tree)),
+            files_named=tuple(
+                path for path in p.workspace.files(p.task.tree) if path in unit.issue.text
+            ),
             failing=len(unit.failing),
         )
         size = decide(
