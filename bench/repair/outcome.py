@@ -57,6 +57,8 @@ class Outcome:
 
 DECIDING: Final = ("decisions", "execute", "gates", "models", "solver", "suite")
 """Parts of the package that find, judge and choose candidates; the others carry them."""
+ASIDE: Final = "execute/agent"
+"""Works step by step, which no case is."""
 
 
 @cache
@@ -65,6 +67,8 @@ def product_hash() -> str:
     root = Path(surefoot.__file__).parent
     digest = sha256()
     for path in sorted(p for part in DECIDING for p in (root / part).rglob("*.py")):
+        if path.is_relative_to(root / ASIDE):
+            continue
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
