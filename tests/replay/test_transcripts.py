@@ -42,6 +42,13 @@ SOLVED = {
         "src/semver/version.py",
         "tests/test_match_conditions.py",
     ),
+    "pysubs2": (
+        "README.md",
+        "pysubs2/cli.py",
+        "pysubs2/ssafile.py",
+        "tests/test_cli_robustness.py",
+        "tests/test_save_no_damage.py",
+    ),
 }
 
 

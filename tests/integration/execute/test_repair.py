@@ -255,6 +255,38 @@ def test_a_small_model_is_asked_where_edits_differ(tmp_path: Path) -> None:
     assert "____" in masked[0].partition("else:")[2]
 
 
+REBATE = '''"""Prices."""
+
+
+def price(items, rate=0):
+    """The sum of all items, after a rebate in per cent."""
+    kept = list(items)
+    return sum(kept) * rate
+'''
+REBATES = """from shop import price
+
+
+def test_price():
+    assert price([10, 20], 10) == 27
+    assert price([5]) == 5
+"""
+
+
+def test_what_no_test_asks_for_is_taken_back_from_an_answer(tmp_path: Path) -> None:
+    """The smallest part of it that passes is taken, where it does the same."""
+    shop = Shop(tmp_path, REBATES, code=REBATE)
+    answer = REBATE.replace("list(", "sorted(").replace("* rate", "* (100 - rate) / 100")
+    reply = "```python\n" + answer.partition("\n\n\n")[2] + "```"
+    run = shop.solve(
+        [{"pattern": "Function `price`", "reply": reply}],
+        issue="price([10, 20], 10) gives 300, not 27",
+    )
+    assert run["status"] == "complete", shop.explained(run)
+    fixed = shop.show(f"{run['commit']}:shop.py")
+    assert "(100 - rate)" in fixed
+    assert "kept = list(items)" in fixed
+
+
 CART = '''"""Carts."""
 
 

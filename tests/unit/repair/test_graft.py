@@ -6,7 +6,9 @@ from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.candidates import (
     changed_lines,
     from_code,
+    from_parts,
     mark,
+    parts_of,
     special_cases,
     told_literals,
 )
@@ -209,3 +211,22 @@ def test_a_mark_that_was_there_may_stay() -> None:
     assert adds_mark("see [redacted:value]", "see [redacted:jwt]") == "[redacted:jwt]"
     assert adds_mark(None, "x = '[redacted:jwt]'") == "[redacted:jwt]"
     assert adds_mark(None, "x = 1") is None
+
+
+def test_an_answer_in_parts() -> None:
+    """Lines that are rewritten one for one are a part each; what is put in or taken out is one; a part alone may not parse."""
+    source = parse("m.py", "def f(a):\n    b = a\n    c = b\n    return c\n")
+    assert source is not None
+    after = "def f(a):\n    b = 2\n    c = 3\n    if c:\n        c = 4\n    return c\n"
+    parts = parts_of(source.text, after)
+    assert [part[:2] for part in parts] == [(1, 3)]
+    same = "def f(a):\n    b = 2\n    c = 3\n    return c\n"
+    first, second = parts_of(source.text, same)
+    only = from_parts(source, same, [second], 0.5)
+    assert only is not None
+    assert only.edits[0].text == "def f(a):\n    b = a\n    c = 3\n    return c\n"
+    both = from_parts(source, same, [first, second], 0.5)
+    assert both is not None
+    assert both.edits[0].text == same
+    open_end = "def f(a):\n    if a:\n        b = a\n    c = b\n    return c\n"
+    assert from_parts(source, open_end, [(1, 1, 1, 2)], 0.5) is None

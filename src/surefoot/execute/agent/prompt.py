@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from surefoot.decisions.tool_call import TOOL_CALL, ToolCallQuestion, shown_tool
+from surefoot.decisions.tool_call import ToolCallQuestion, shown_tool
 from surefoot.kernel.ports import Asker
 from surefoot.values import Message, OfferedTool, PlanIR, PlanStep, ToolCall, ToolOutcome, ToolSpec
 
@@ -17,6 +17,8 @@ _MOST_TOKENS: Final = 48_000
 _HEAD_TOKENS: Final = 700
 """Of the system message, at most."""
 _SMALL_ANSWER: Final = 700
+_LONGEST_ANSWER: Final = 4_096
+"""Tokens; a file of some 300 lines. It is as much as older models give at most, and a longer answer is asked for once more with twice the room."""
 _SHARES: Final = {"repository": 0.2, "issue": 0.2, "tests": 0.2, "conventions": 0.05}
 _LINES: Final = 0.2
 """Share of the room for calls that is kept for those of which only a line is shown."""
@@ -95,8 +97,8 @@ def prompt_tokens(asker: Asker) -> int:
 
 
 def answer_tokens(asker: Asker) -> int:
-    """Room for the answer: a quarter of a small context, else what the signature says."""
-    return min(TOOL_CALL.answer_tokens, max(_SMALL_ANSWER, asker.context_tokens // 5))
+    """Room for the answer: a fifth of the context, within bounds."""
+    return min(_LONGEST_ANSWER, max(_SMALL_ANSWER, asker.context_tokens // 5))
 
 
 def offered(specs: Sequence[ToolSpec], *, small: bool) -> tuple[ToolSpec, ...]:

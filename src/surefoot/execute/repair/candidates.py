@@ -3,7 +3,7 @@
 import ast
 import difflib
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from surefoot.codec import digest, digest_of
 from surefoot.decisions.redacted import adds_mark
@@ -47,6 +47,37 @@ def from_code(
     if parse(source.path, text) is None:
         return None
     return _candidate(source.path, text, generator, f"`{unit.qualname}` in {source.path}", prior)
+
+
+Part: TypeAlias = tuple[int, int, int, int]
+"""Lines of a text before, from and to, 0-based, and what stands there after; as an opcode of difflib."""
+
+
+def parts_of(before: str, after: str) -> tuple[Part, ...]:
+    """The separate parts of a change; lines that are rewritten one for one are a part each."""
+    matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    found: list[Part] = []
+    for tag, first, end, other, other_end in matcher.get_opcodes():
+        if tag == "replace" and end - first == other_end - other:
+            found += [
+                (first + n, first + n + 1, other + n, other + n + 1) for n in range(end - first)
+            ]
+        elif tag != "equal":
+            found.append((first, end, other, other_end))
+    return tuple(found)
+
+
+def from_parts(source: Source, after: str, parts: Sequence[Part], prior: float) -> Candidate | None:
+    """Only these parts of a change to a file; None when that does not parse."""
+    rows, new = source.text.split("\n"), after.split("\n")
+    for first, end, other, other_end in sorted(parts, reverse=True):
+        rows[first:end] = new[other:other_end]
+    text = "\n".join(rows)
+    if parse(source.path, text) is None:
+        return None
+    return _candidate(
+        source.path, text, "model:part", f"a part of an answer in {source.path}", prior
+    )
 
 
 def with_edits(candidate: Candidate, extra: Sequence[FileEdit]) -> Candidate:

@@ -247,6 +247,19 @@ class Evidence:
             prior=max(known.prior, prior) if not sampled else known.prior,
         )
 
+    def add_part(self, tried: Tried, suspect: Suspect, whole: Tried) -> None:
+        """Take in what is left of an answer without the changes that no known test asks for.
+
+        Where it does the same it is only the smaller one to take. Else it is a rival that nobody gave as an answer.
+        """
+        key = mark(tried.candidate)
+        if key in self._passing:
+            return
+        part = self._new(tried.candidate, suspect)
+        rivals = part.words != self._passing[mark(whole.candidate)].words
+        prior = tried.candidate.prior if rivals else 0.0
+        self._passing[key] = replace(part, edited=rivals, prior=prior)
+
     def _new(self, candidate: Candidate, suspect: Suspect) -> Passing:
         before = self._files.product[suspect.path]
         after = changed_source(candidate, before)

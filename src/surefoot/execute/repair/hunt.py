@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
-from surefoot.execute.repair.candidates import changed_places, from_code
+from surefoot.execute.repair.candidates import changed_places, from_code, from_parts, parts_of
 from surefoot.execute.repair.evidence import Evidence, Probing, changed_source
 from surefoot.execute.repair.failure import told
 from surefoot.execute.repair.graft import head_of
@@ -329,8 +329,28 @@ class Hunt:
             return
         if tried.passed:
             self._evidence.add(tried, shown.suspect, sampled=True)
+            self._take_parts(tried, shown.suspect)
         else:
             self._remember(tried, proposal.code, shown.suspect)
+
+    def _take_parts(self, whole: Tried, suspect: Suspect) -> None:
+        """Take back, one by one, those changes of an answer without which it passes as well: no test asks for them."""
+        source = self._case.files.product[suspect.path]
+        after = next((e.text for e in whole.candidate.edits if e.path == source.path), None)
+        kept = parts_of(source.text, after or source.text)
+        if after is None or len(kept) > self._limits.parts:
+            return
+        gauge, left = self._probing.gauge(suspect), None
+        for part in kept:
+            fewer = tuple(p for p in kept if p != part)
+            candidate = from_parts(source, after, fewer, whole.candidate.prior) if fewer else None
+            if candidate is None:
+                continue
+            tried = self._trials.attempt(candidate, gauge) or self._trials.seen(candidate)
+            if tried is not None and tried.passed:
+                kept, left = fewer, tried
+        if left is not None:
+            self._evidence.add_part(left, suspect, whole)
 
     def _remember(self, tried: Tried, code: str, suspect: Suspect) -> None:
         """Keep a failed answer with the exact reason, to be fed back; one that fails as the unchanged code does has none."""

@@ -37,6 +37,8 @@ class RepairLimits:
     """Generated inputs on which candidates that pass are compared."""
     wider_s: float = 5.0
     """Usual duration of the passing tests that a candidate meets in the worker; all are run in the end."""
+    parts: int = 12
+    """Separate changes up to which an answer that passes is tried without each of them."""
     large_samples: int = 8
     """Answers asked of a model with a large context, which is the stronger and the dearer one."""
     issue_characters: int = 1_200
