@@ -375,6 +375,8 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         failed = probing.behaviour(hasty, suspects["odd"])
         assert probing.lost(failed, suspects["odd"], ())
         assert not probing.lost(failed, suspects["odd"], {"IndexError"})
+        picky = candidate("odd.py", ODD.replace("== 0", "== 1 and int(text)"))
+        assert not probing.lost(probing.behaviour(picky, suspects["odd"]), suspects["odd"], ())
         assert not any(probing.lost(w, suspects["odd"], ()) for w in words)
         mild = candidate("odd.py", ODD.replace("text[0]", "text[:1]"))
         same = candidate("odd.py", ODD)

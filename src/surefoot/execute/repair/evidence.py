@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from surefoot.execute.repair.candidates import (
     UNCHANGED,
@@ -41,6 +42,12 @@ from surefoot.execute.source import CodeUnit, Source, docstring_node, parse, uni
 from surefoot.kernel.ports import TrialWorker
 from surefoot.values import Candidate, TestOutcome
 
+_ACCIDENTS: Final = frozenset(
+    {
+        "AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError", "ZeroDivisionError",
+    }
+)  # fmt: skip
+"""What code raises that nobody wrote a `raise` for. A `ValueError` may as well be of an input that no caller gives."""
 OpenWorker = Callable[[Probe], TrialWorker]
 """Opens a worker on the turn's tree with a probe's file added; it is closed with the turn."""
 
@@ -186,7 +193,7 @@ class Probing:
         if len({old for old in counted if _is_answer(old)}) == 1:
             return False
         return any(
-            _is_answer(old) and not _is_answer(word) and word.removeprefix(RAISED) not in raised
+            _is_answer(old) and word.removeprefix(RAISED) in _ACCIDENTS - frozenset(raised)
             for word, old in zip(words, counted, strict=True)
         )
 
