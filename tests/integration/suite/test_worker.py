@@ -370,13 +370,19 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         words = [probing.behaviour(c, suspects["odd"]) for c in (kept, lost)]
         assert words[0] is not None
         assert words[1] is not None
-        assert sum(one != other for one, other in zip(*words, strict=True)) == 1
+        differs = [one != other for one, other in zip(*words, strict=True)]
+        assert differs == [*[False] * (len(differs) - 2), True, False]  # the empty text alone
         hasty = candidate("odd.py", ODD.replace("== 0", "== 1 and text[1]"))
         failed = probing.behaviour(hasty, suspects["odd"])
         assert probing.lost(failed, suspects["odd"], ())
         assert not probing.lost(failed, suspects["odd"], {"IndexError"})
         picky = candidate("odd.py", ODD.replace("== 0", "== 1 and int(text)"))
         assert not probing.lost(probing.behaviour(picky, suspects["odd"]), suspects["odd"], ())
+        forged = 'raise GeneratorExit("SUREFOOT-PROBE 00000000 END")'
+        short = candidate("odd.py", ODD.replace("return len(text) % 2 == 0", forged))
+        told = probing.behaviour(short, suspects["odd"])
+        assert told == ("00000000",)
+        assert not probing.lost(told, suspects["odd"], ())
         assert not any(probing.lost(w, suspects["odd"], ()) for w in words)
         mild = candidate("odd.py", ODD.replace("text[0]", "text[:1]"))
         same = candidate("odd.py", ODD)

@@ -157,9 +157,9 @@ class Probing:
         )
 
     def _counted(self, suspect: Suspect, length: int) -> list[int]:
-        """Which words of a behaviour count."""
+        """Which words of a behaviour of this length count; a candidate can forge a shorter one."""
         probe = self._probes[suspect.key]
-        first_edge = len(probe.inputs) - probe.edges if probe.edges else length
+        first_edge = min(length, len(probe.inputs) - probe.edges) if probe.edges else length
         before = self._before(suspect) if probe.edges else None
         edges = range(first_edge, length) if before and len(before) == length else ()
         return [*range(first_edge), *(n for n in edges if before and _is_answer(before[n]))]
@@ -190,7 +190,7 @@ class Probing:
         if words is None or probe is None or not probe.inputs or before is None:
             return False
         counted = [before[n] for n in self._counted(suspect, len(before))]
-        if len({old for old in counted if _is_answer(old)}) == 1:
+        if len(words) != len(counted) or len({old for old in counted if _is_answer(old)}) == 1:
             return False
         return any(
             _is_answer(old) and word.removeprefix(RAISED) in _ACCIDENTS - frozenset(raised)
