@@ -158,6 +158,17 @@ def test_a_modules_own_statements() -> None:
     assert all("return a < LIMIT" in m for m in found)
 
 
+def test_a_name_that_nothing_reads_is_used_beside_another_one() -> None:
+    """As the operand that got lost, where it is known; one that is read somewhere is not lost."""
+    text = body("first = str(a)", "second = str(b)", "return {}", head="def f(a, b):")
+    idle = mutants(text.format("all(first)"))
+    for told in ("all(first) or all(second)", "all(first) and all(second)", "all(first + second)"):
+        assert text.format(told) in idle
+    assert not any("str(a) or" in found or "str(b) or" in found for found in idle)
+    read = mutants(text.format("all(first), second"))
+    assert text.format("(all(first) or all(second)), second") not in read
+
+
 def test_annotations_are_no_code() -> None:
     """A type in a signature is not taken for a wrong variable."""
     found = mutants("def f(a: int) -> list:\n    return a\n")

@@ -1,5 +1,7 @@
 """Which of several passing candidates is taken."""
 
+from dataclasses import replace
+
 from surefoot.codec import digest_of
 from surefoot.execute.repair.select import Passing, Weights, b7, choose
 from surefoot.values import Candidate, FileEdit
@@ -177,6 +179,15 @@ def test_what_fails_where_the_unchanged_code_answers_comes_last() -> None:
     assert choose([breaks], WEIGHTS).taken is None
     many = passing("many", "a !IndexError", samples=6, edited=True, prior=0.7, lost=True)
     assert choose([many], WEIGHTS).taken is many
+
+
+def test_what_leaves_a_name_idle_comes_last() -> None:
+    """A name that the unchanged code reads is left out by nothing else that passes; alone it needs as many voices."""
+    idle = passing("idle", "a b", samples=3, edited=True, prior=0.7, dropped=True)
+    whole = passing("whole", "a c", edited=True, prior=0.3, examples=(True,))
+    assert choose([idle], WEIGHTS).taken is None
+    assert choose([idle, replace(whole, samples=2)], WEIGHTS).taken == replace(whole, samples=2)
+    assert choose([replace(idle, samples=6)], WEIGHTS).taken is not None
 
 
 def test_an_example_that_nobody_holds_asks_for_more_voices() -> None:

@@ -38,6 +38,7 @@ from surefoot.execute.repair.probe import (
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
+from surefoot.execute.repair.unread import dropped
 from surefoot.execute.source import CodeUnit, Source, docstring_node, parse, unit_nodes
 from surefoot.kernel.ports import TrialWorker
 from surefoot.values import Candidate, TestOutcome
@@ -281,6 +282,7 @@ class Evidence:
             changed_files=len(candidate.edits),
             words=words,
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
+            dropped=bool(after and dropped(before, after, suspect.unit)),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),

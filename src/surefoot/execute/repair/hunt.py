@@ -120,7 +120,8 @@ class Hunt:
 
     def run(self, *, edit: bool = True) -> Choice:
         """Search; the choice says what to take, if anything. Without `edit` only the model is asked."""
-        search = SyntaxSearch(self._trials, self._probing, self._limits)
+        product = self._case.files.product
+        search = SyntaxSearch(product, self._trials, self._probing, self._limits)
         if edit:
             self._singles(search)
         choice = self.choice()
@@ -162,13 +163,13 @@ class Hunt:
     def _singles(self, search: SyntaxSearch) -> None:
         most = self._limits.first_order
         for suspect in self._case.suspects:
-            search.singles(self._case.files.product[suspect.path], suspect, most)
+            search.singles(suspect, most)
             most = max(most // 2, 1)
         if not self._trials.passing:
             search.follow()
         for suspect in self._case.suspects[:1]:
             if not self._trials.passing:
-                search.pairs(self._case.files.product[suspect.path], suspect)
+                search.pairs(suspect)
         search.complete()
         for suspect in self._case.suspects:
             self._take(suspect)

@@ -43,7 +43,8 @@ class Weights:
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
-    So does an input that the unchanged code answers, and on which all that is left fails by accident.
+    So does an input that the unchanged code answers, and on which all that is left fails by accident, and a name that the
+    unchanged code reads, and that all that is left still has and reads nowhere.
     """
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken."""
@@ -72,6 +73,8 @@ class Passing:
     """Which tests that fail on the base and that nobody asked for pass as well."""
     lost: bool = False
     """It fails by accident on a generated input that the unchanged code answers."""
+    dropped: bool = False
+    """A name that the unchanged code reads is still there and read no more."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -150,7 +153,8 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> floa
     thought_of = sum(c.weight for c in others if c.samples)
     edits = sum(c.weight for c in others if not c.samples)
     first = best.members[0]
-    unmet = 0.0 if all(first.examples) and not first.lost else weights.unmet
+    sound = all(first.examples) and not first.lost and not first.dropped
+    unmet = 0.0 if sound else weights.unmet
     return (
         thought_of + (min(edits, weights.rivals) if best.samples else edits) + weights.doubt + unmet
     )
@@ -235,8 +239,9 @@ def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
 
 
 def _sound(passing: Sequence[Passing]) -> list[Passing]:
-    """Those that answer whatever the unchanged code does, where any do."""
-    return [p for p in passing if not p.lost] or list(passing)
+    """Those that answer whatever the unchanged code does, where any do; of them those that still use all that it uses."""
+    answering = [p for p in passing if not p.lost] or list(passing)
+    return [p for p in answering if not p.dropped] or answering
 
 
 def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:

@@ -1,14 +1,15 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from surefoot.execute.repair.candidates import from_mutations
-from surefoot.execute.repair.evidence import Probing
+from surefoot.execute.repair.evidence import Probing, changed_source
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.mutate import Mutation, mutations
 from surefoot.execute.repair.trials import Trials, Tried
+from surefoot.execute.repair.unread import dropped
 from surefoot.execute.source import CodeUnit, Source, parse, units
 from surefoot.values import Candidate
 
@@ -19,18 +20,26 @@ _LEVELS = 2
 class SyntaxSearch:
     """Edits of the suspects of one turn."""
 
-    def __init__(self, trials: Trials, probing: Probing, limits: RepairLimits) -> None:
+    def __init__(
+        self,
+        product: Mapping[str, Source],
+        trials: Trials,
+        probing: Probing,
+        limits: RepairLimits,
+    ) -> None:
+        self._product = product
         self._trials = trials
         self._probing = probing
         self._limits = limits
         self._near: list[tuple[Tried, Suspect]] = []
         self._unmet: list[tuple[int, Tried, Suspect]] = []
-        """Those that pass and do not all that docstring and issue show, each with how much of it they do."""
+        """Those that pass and are not all that is asked for, each with how much of it they are."""
         self._whole: list[Tried] = []
-        """Those that pass and do all of it."""
+        """Those that pass and are all of it."""
 
-    def singles(self, source: Source, suspect: Suspect, most: int) -> None:
+    def singles(self, suspect: Suspect, most: int) -> None:
         """The `most` likeliest single edits of a suspect."""
+        source = self._product[suspect.path]
         ranked = _ranked(source, suspect.unit, suspect)[:most]
         self._try_all([from_mutations(source, (m,)) for m in ranked], suspect, "single edits of")
 
@@ -46,11 +55,12 @@ class SyntaxSearch:
             if self._build_on(beam):
                 return
 
-    def pairs(self, source: Source, suspect: Suspect) -> None:
+    def pairs(self, suspect: Suspect) -> None:
         """Two of the likeliest edits at once, for bugs of which neither half shows by itself.
 
         Where they stand says little: a fault that ends the call hides from the tests the lines behind it.
         """
+        source = self._product[suspect.path]
         likely = mutations(source, suspect.unit)[: self._limits.paired]
         pairs = [pair for pair in itertools.combinations(likely, 2) if _apart(*pair)]
         likeliest = sorted(pairs, key=lambda pair: -pair[0].weight * pair[1].weight)
@@ -58,15 +68,15 @@ class SyntaxSearch:
         self._try_all(made, suspect, "pairs of edits of")
 
     def complete(self) -> None:
-        """Further edits on those that pass, where none does what docstring and issue show: the tests ask for too little."""
+        """Further edits on those that pass, where none is all that is asked for: the tests ask for too little."""
         if self._whole:
             return
         ordered = sorted(self._unmet, key=lambda lead: (-lead[0], *(-x for x in lead[1].rank)))
         for count, tried, suspect in ordered[: self._limits.leads]:
 
             def refuse(candidate: Candidate, least: int = count, suspect: Suspect = suspect) -> str:
-                held = sum(self._probing.held(candidate, suspect))
-                return "" if held > least else f"holds {held} of the examples"
+                met = sum(self._met(candidate, suspect))
+                return "" if met > least else f"is {met} of what is asked for beside the tests"
 
             self._further(tried, suspect, refuse)
             if self._whole:
@@ -125,14 +135,21 @@ class SyntaxSearch:
             if tried is None:
                 continue
             if tried.passed:
-                held = self._probing.held(candidate, suspect)
-                if all(held):
+                met = self._met(candidate, suspect)
+                if all(met):
                     self._whole.append(tried)
                 else:
-                    self._unmet.append((sum(held), tried, suspect))
+                    self._unmet.append((sum(met), tried, suspect))
             elif self._trials.nearer(tried, gauge):
                 self._near.append((tried, suspect))
         self._trials.tell_rejected(told)
+
+    def _met(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
+        """What is asked for beside the tests: the examples of docstring and issue, and that nothing lies idle."""
+        before = self._product[suspect.path]
+        after = changed_source(candidate, before)
+        idle = after is not None and dropped(before, after, suspect.unit)
+        return (*self._probing.held(candidate, suspect), not idle)
 
     def _beam(self, near: Sequence[tuple[Tried, Suspect]]) -> Sequence[tuple[Tried, Suspect]]:
         """The nearest first, one for each way of failing."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from surefoot.execute.repair.mutate.absence import absence_mutations
 from surefoot.execute.repair.mutate.calls import call_mutations
 from surefoot.execute.repair.mutate.expressions import expression_mutations
+from surefoot.execute.repair.mutate.idle import idle_mutations
 from surefoot.execute.repair.mutate.site import Mutation, Site, site_of
 from surefoot.execute.repair.mutate.statements import statement_mutations
 from surefoot.execute.source import CodeUnit, Source, apply, bytecode, shape
@@ -37,6 +38,7 @@ def _all(site: Site) -> Iterator[Mutation]:
     yield from call_mutations(site)
     yield from statement_mutations(site)
     yield from absence_mutations(site)
+    yield from idle_mutations(site)
 
 
 def unit_text(source: Source, unit: CodeUnit | None, text: str) -> str:

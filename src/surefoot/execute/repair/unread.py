@@ -1,0 +1,55 @@
+"""What a function has and no longer uses: a change that leaves such names has lost something on its way."""
+
+import ast
+from typing import Final
+
+from surefoot.execute.source import CodeUnit, FunctionNode, Source, unit_nodes
+
+_SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
+"""Calls that read names without naming them."""
+
+
+def unread(function: FunctionNode) -> frozenset[str]:
+    """Parameters, and names that are set, of which nothing in a function reads the value.
+
+    Names that a loop, a `with` or an unpacking sets beside others often are not read, and not counted.
+    """
+    found, read = _had(function)
+    if read & _SEES_ALL or function.name.startswith("__"):
+        return frozenset()
+    return frozenset(n for n in found - read if not n.startswith("_"))
+
+
+def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[str]:
+    """Names that a unit had and read before, and still has and reads nowhere after a change."""
+    was, now = _node(before, unit), _node(after, unit)
+    if was is None or now is None:
+        return frozenset()
+    found, read = _had(was)
+    return unread(now) & found & read
+
+
+def _node(source: Source, unit: CodeUnit | None) -> FunctionNode | None:
+    """A unit of this name; the last one, which is the one that counts."""
+    named = [n for u, n in unit_nodes(source) if unit is not None and u.qualname == unit.qualname]
+    return named[-1] if named else None
+
+
+def _had(function: FunctionNode) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a function takes or sets one by one, and those that it reads."""
+    arguments = function.args
+    had = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    read: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets):
+                had.update(t.id for t in targets if isinstance(t, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.NamedExpr(target=ast.Name(id=name)):
+                had.add(name)
+            case ast.Name(id=name, ctx=ast.Load()):
+                read.add(name)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                read.update(names)
+            case _:
+                pass
+    return frozenset(had - {"self", "cls"}), frozenset(read)

@@ -1,0 +1,39 @@
+"""What a function has and no longer uses."""
+
+import pytest
+
+from surefoot.execute.repair.unread import dropped
+from surefoot.execute.source import parse, units
+
+BEFORE = """\
+def ends(words, sep):
+    first = words[0] + sep
+    last: str = words[-1] + sep
+    if (both := first + "-") and len(both) > 9:
+        return both
+    return first, last
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("return first, last", "return first", {"last"}),
+        (" + sep", "", {"sep"}),
+        ("len(both) > 9:\n        return both", "first:\n        return 1", {"both"}),
+        ("words[-1] + sep", "words[-1]", set()),
+        ("    last: str = words[-1] + sep\n", "    last, rest = words\n", set()),
+        ("return first, last", "return locals()", set()),
+        ("return first, last", "return first, (lambda: last)", set()),
+        ("return first, last", "new = first, last", set()),
+        ("def ends(words, sep):", "def starts(words, sep):", set()),
+    ],
+)
+def test_what_a_change_leaves_idle(old: str, new: str, names: set[str]) -> None:
+    """Names that were read, are still there and are read nowhere; not what is gone, new, or was idle before."""
+    before, after = parse("m.py", BEFORE), parse("m.py", BEFORE.replace(old, new))
+    assert before is not None
+    assert after is not None
+    assert dropped(before, after, units(before)[0]) == names
+    assert dropped(after, after, units(after)[0]) == set()
+    assert dropped(before, after, None) == set()
