@@ -35,6 +35,9 @@ def pairs(examples: Iterable[Example]) -> list[tuple[str, str | None]]:
         ("f(1) returns (1, 'a') since it can.", "f(1)", "(1, 'a')"),
         ("f({'a': 1})  # => {'a': 2}", "f({'a': 1})", "{'a': 2}"),
         ("f(1) # returns 'x, y'", "f(1)", "'x, y'"),
+        ("f(5) -> 19 - 5 - 6 = 8", "f(5)", "8"),
+        ("f(5) -> [1] + [2] = [1, 2]", "f(5)", "[1, 2]"),
+        ("f(5) -> (1, 2)", "f(5)", "(1, 2)"),
     ],
 )
 def test_docstring_examples(text: str, call: str, expected: str) -> None:
@@ -52,6 +55,8 @@ def test_docstring_examples(text: str, call: str, expected: str) -> None:
         "f(1) is nice",
         "f(1, y=z) -> 3",
         "f(1) => true when it is odd",
+        "f(1) => 19 - 5 - 6",
+        "f(1) => ('a')",
     ],
 )
 def test_no_example(text: str) -> None:

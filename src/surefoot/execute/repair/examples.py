@@ -26,6 +26,11 @@ _GOT: Final = re.compile(
     re.IGNORECASE,
 )
 _LITERAL_START: Final = re.compile(r"[\[({'\"\d\-+.]|True\b|False\b|None\b|set\(|[rbu]['\"]")
+_FORMULA: Final = re.compile(r"\s*[-+*/%]+\s*[\d('\"\[]")
+"""What follows the first value of a formula, as in `f(5) -> 5 - 2 = 3`."""
+_RESULT: Final = re.compile(r"=\s*([^=]+)$")
+_UNSURE: Final = re.compile(r"\(\s*('[^']*'|\"[^\"]*\"|[-+\d.]+)\s*\)")
+"""One value in parentheses: people who write it may mean a tuple."""
 _MOST_ROWS: Final = 100
 _REACH: Final = 400
 """Characters after a call within which an issue names the expected value."""
@@ -296,7 +301,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _literal_prefix(text: str) -> str | None:
-    """The longest literal that a line begins with."""
+    """The longest literal that a line begins with; what a formula that it begins with is said to give."""
     text = text.strip().strip("`").strip()
     if re.fullmatch(r"(true|false)\.?", text):
         return text.rstrip(".").capitalize()
@@ -306,6 +311,11 @@ def _literal_prefix(text: str) -> str | None:
     for end in sorted(set(ends), reverse=True)[:60]:
         piece = text[:end].strip()
         if piece and is_literal(piece) and not piece.endswith(","):
+            if _FORMULA.match(text, end) is not None:
+                told = _RESULT.search(text, end)
+                return _literal_prefix(told[1]) if told else None
+            if _UNSURE.fullmatch(piece):
+                return None
             # A number at the end of a sentence: its full stop is none of its digits.
             return piece.removesuffix(".") if piece[0] in "-+.0123456789" else piece
     return None
