@@ -126,6 +126,7 @@ def test_code_words_are_names_not_prose() -> None:
         "fooBar",
         "total",
     }
+    assert code_words("`bf` is wrong `if` called as bf(1)") == {"bf"}
     assert not code_words("Please make it work again")
     assert not related(Issue(source="text", text="make it work"), BASELINE.results[0])
 

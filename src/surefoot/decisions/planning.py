@@ -8,6 +8,7 @@ failing tests that have nothing to do with the issue are left alone.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import kwlist
 from typing import Final, Literal
 
 from surefoot.codec import canonical, encode
@@ -71,19 +72,12 @@ _FIRST_WORDS: Final[Mapping[UnitType, frozenset[str]]] = {
     UnitType.TEST: frozenset(("cover", "test", "tests")),
     UnitType.DOCS: frozenset(("describe", "document")),
 }
-_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_NAME = re.compile(r"[A-Za-z_]\w+")
 _COMMON = frozenset(
     [
+        *kwlist,
         "self",
         "cls",
-        "None",
-        "True",
-        "False",
-        "assert",
-        "def",
-        "return",
-        "import",
-        "from",
         "test",
         "tests",
         "py",
