@@ -96,7 +96,7 @@ def test_a_must_that_is_not_met_blocks(status: str) -> None:
     )
     word = must.review(replace(seen(), issue=LIST))
     assert (word.verdict, word.action) == ("FAIL", "BLOCK")
-    assert word.reason == f"{status}: doubles numbers"
+    assert word.reason == f"{status}: doubles numbers (missing: half)"
     assert word.findings[0].rule == "requirement-unmet"
     wish = Desk(
         [
@@ -163,7 +163,8 @@ def test_a_ninth_requirement_is_judged_as_well() -> None:
         ]
     )
     word = desk.review(replace(seen(), issue=many(12)))
-    assert (word.action, word.reason) == ("BLOCK", "PARTIAL: item number 11")
+    assert word.action == "BLOCK"
+    assert word.reason == "PARTIAL: item number 11 (missing: half)"
     assert len(desk.model.asked) == 12
 
 
@@ -265,9 +266,16 @@ def test_the_last_word_weighs_facts_first() -> None:
     """In this order: build, tests, proofs, musts."""
     good = SolutionQuestion(build="Success", tests="Pass", unproved=(), requirements=())
     assert verify(good).verdict == "PASS"
-    met = (("a", True, "SATISFIED"), ("b", False, "PARTIAL"), ("c", True, "UNKNOWN"))
+    met = (
+        ("a", True, "SATISFIED", ""),
+        ("b", False, "PARTIAL", "half"),
+        ("c", True, "UNKNOWN", ""),
+    )
     assert verify(replace(good, requirements=met)).verdict == "PASS"
-    assert verify(replace(good, requirements=(("a", True, "PARTIAL"),))).verdict == "RETRY"
+    unmet = (("a", True, "PARTIAL", "half"), *met, ("d", True, "NOT_ADDRESSED", ""))
+    word = verify(replace(good, requirements=unmet))
+    assert word.verdict == "RETRY"
+    assert word.explanation == "PARTIAL: a (missing: half); NOT_ADDRESSED: d"
     for broken in (
         replace(good, build="Error"),
         replace(good, tests="Skip"),

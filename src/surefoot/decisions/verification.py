@@ -176,8 +176,8 @@ class SolutionQuestion:
     tests: TestStatus
     unproved: tuple[str, ...]
     """Proofs that do not hold."""
-    requirements: tuple[tuple[str, bool, str], ...]
-    """(text, must, status); a status is SATISFIED, PARTIAL, NOT_ADDRESSED or UNKNOWN."""
+    requirements: tuple[tuple[str, bool, str, str], ...]
+    """(text, must, status, missing); a status is SATISFIED, PARTIAL, NOT_ADDRESSED or UNKNOWN."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,14 +205,13 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
     if question.unproved:
         return SolutionAnswer(verdict="FAIL", explanation=question.unproved[0])
     unmet = [
-        (text, status)
-        for text, must, status in question.requirements
+        f"{status}: {text}" + (f" (missing: {missing})" if missing.strip() else "")
+        for text, must, status, missing in question.requirements
         if must and status in ("PARTIAL", "NOT_ADDRESSED")
     ]
     if unmet:
-        text, status = unmet[0]
-        return SolutionAnswer(verdict="RETRY", explanation=f"{status}: {text}")
-    nobody = sum(status == "UNKNOWN" for _, _, status in question.requirements)
+        return SolutionAnswer(verdict="RETRY", explanation="; ".join(unmet))
+    nobody = sum(status == "UNKNOWN" for _, _, status, _ in question.requirements)
     told = "nothing asked for is missing"
     if nobody:
         told = f"nobody judged {nobody} of {len(question.requirements)} requirements"

@@ -69,7 +69,7 @@ class RequirementReviewer:
             verify,
         )
         by: Literal["rule", "model"] = (
-            "model" if any(status != _UNKNOWN for _, _, status in judged) else "rule"
+            "model" if any(status != _UNKNOWN for _, _, status, _ in judged) else "rule"
         )
         if word.verdict == "PASS" and why:
             told = f"{word.explanation} ({why})"
@@ -86,8 +86,8 @@ class RequirementReviewer:
 
     def _judged(
         self, required: Sequence[Requirement], seen: ReviewInput
-    ) -> tuple[tuple[tuple[str, bool, str], ...], str]:
-        """Text, must and status of each, and why nobody judged some, when nobody did.
+    ) -> tuple[tuple[tuple[str, bool, str, str], ...], str]:
+        """Text, must, status and what is missing of each, and why nobody judged some, when nobody did.
 
         A judge that cannot be had is not asked again; one whose answer cannot be used is asked about the next.
         """
@@ -97,12 +97,13 @@ class RequirementReviewer:
             if number == _MOST_ASKED:
                 stopped = stopped or f"a judge is asked about {_MOST_ASKED} at most"
             decision = None if stopped else self._ask(requirement, seen)
-            status = decision.answer.status if isinstance(decision, Decision) else _UNKNOWN
+            found = decision.answer if isinstance(decision, Decision) else None
+            status, missing = (found.status, found.missing) if found else (_UNKNOWN, "")
             if isinstance(decision, Unanswered):
                 left_out = decision.reason
                 gone = decision.failure is not None or decision.reason == NO_BUDGET
                 stopped = decision.reason if gone else ""
-            judged.append((requirement.text, requirement.must, status))
+            judged.append((requirement.text, requirement.must, status, missing))
         return tuple(judged), stopped or left_out
 
     def _unable(self, seen: ReviewInput) -> str:
