@@ -57,8 +57,17 @@ class Outcome:
 
 DECIDING: Final = ("decisions", "execute", "gates", "models", "solver", "suite")
 """Parts of the package that find, judge and choose candidates; the others carry them."""
-ASIDE: Final = "execute/agent"
-"""Works step by step, which no case is."""
+ASIDE: Final = (
+    "execute/agent",
+    "decisions/clarification.py",
+    "decisions/failure_triage.py",
+    "decisions/plan_draft.py",
+    "decisions/plan_rule.py",
+    "decisions/roundtable.py",
+    "decisions/tool_call.py",
+    "decisions/tool_result.py",
+)
+"""Work step by step or by a plan, which no case is."""
 
 
 @cache
@@ -67,7 +76,7 @@ def product_hash() -> str:
     root = Path(surefoot.__file__).parent
     digest = sha256()
     for path in sorted(p for part in DECIDING for p in (root / part).rglob("*.py")):
-        if path.is_relative_to(root / ASIDE):
+        if any(path.is_relative_to(root / part) for part in ASIDE):
             continue
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
