@@ -5,6 +5,7 @@ import pytest
 from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.candidates import (
     changed_lines,
+    changed_words,
     from_code,
     from_parts,
     mark,
@@ -175,6 +176,9 @@ def test_changed_lines() -> None:
     """The larger side of each change counts."""
     assert changed_lines("a\nb\nc", "a\nx\ny\nc") == 2
     assert changed_lines("a", "a") == 0
+    assert changed_words("x\nsum(a for b in c)\n", "x\nsum(b for b in c)\n") == 1
+    assert changed_words("sum(a for b in c)", "sum([x for x in c if x])") == 6
+    assert changed_words("a = 1\nb\n", "a = 1\n") == 1
 
 
 SECRET = "AK" + "IAQ2W4E6R7T3Y5U2I4"

@@ -85,3 +85,12 @@ def test_small_arguments_keep_what_holds_between_them() -> None:
     assert small_ones([("01", "11"), ("1", "0")]) == (("", ""),)
     assert small_ones([("", [1]), ("a", [2, 3])]) == (("", []),)
     assert small_ones([("pie",), ("",), ("tea",)]) == (("p",),)
+
+
+def test_words_of_one_length_stay_so() -> None:
+    """Where texts are made of single letters, no input joins two of them; fewer words say nothing."""
+    letters = like([("a b b a",), ("r t g",), ("b",)], seed=1, count=40)
+    assert len(letters) == 40
+    assert {len(word) for (text,) in letters for word in str(text).split(" ")} == {1}
+    few = like([("a b",), ("c",)], seed=1, count=40)
+    assert {len(word) for (text,) in few for word in str(text).split(" ")} > {1}

@@ -169,6 +169,33 @@ def test_a_name_that_nothing_reads_is_used_beside_another_one() -> None:
     assert text.format("(all(first) or all(second)), second") not in read
 
 
+def test_an_inner_function_that_nothing_calls_is_used() -> None:
+    """As the key of an order, and on what is read outside of it."""
+    text = body("def g(n):", "    return -n", "return {}", head="def f(items):")
+    found = mutants(text.format("sorted(items)"))
+    for told in ("sorted(items, key=g)", "sorted(g(items))"):
+        assert text.format(told) in found
+    assert not any("-g(n)" in other for other in found)
+    assert text.format("sorted(g(items))") not in mutants(text.format("sorted(items), g(1)"))
+
+
+def test_conditions_on_twins_are_joined() -> None:
+    """What is asked of one of two names that differ in a number is asked of the other one as well."""
+    text = body("if {}:", "    return x2", "return x1", head="def f(x1, x2, y):")
+    found = mutants(text.format("x1 not in y"))
+    assert text.format("x1 not in y or x2 not in y") in found
+    assert text.format("x1 not in y and x2 not in y") in found
+    assert text.format("x1 not in y or x1 not in x2") not in found
+
+
+def test_what_gives_its_items_once_becomes_a_list() -> None:
+    """One place that gives it a name, or all of them at once."""
+    text = body("a = {}filter(None, items){}", "b = {}map(str, items){}", "return a, b")
+    found = mutants(text.format("", "", "", ""))
+    assert text.format("list(", ")", "", "") in found
+    assert text.format("list(", ")", "list(", ")") in found
+
+
 def test_annotations_are_no_code() -> None:
     """A type in a signature is not taken for a wrong variable."""
     found = mutants("def f(a: int) -> list:\n    return a\n")

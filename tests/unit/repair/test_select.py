@@ -32,6 +32,28 @@ def passing(text: str, words: str | None, **more: object) -> Passing:
     )  # type: ignore[arg-type]
 
 
+def test_of_equal_behaviours_the_smallest_change_is_taken() -> None:
+    """By lines, then by words: what else a line says is left as it was, where no input tells it apart."""
+    edit = passing("edit", "a b", edited=True, prior=0.4, changed_words=1)
+    rewritten = passing("rewritten", "a b", samples=3, changed_words=9)
+    assert choose([rewritten, edit], WEIGHTS).taken is edit
+
+
+def test_patchwork_puts_nothing_aside() -> None:
+    """Edits of which one mends no test do what an example shows by chance: an answer has to agree first."""
+    plain = passing("plain", "a b", samples=3, edited=True, prior=0.7, examples=(True, False))
+    chance = passing(
+        "chance", "a c", edited=True, prior=0.3, examples=(True, True), generator="ast:x&y"
+    )
+    assert choose([plain, chance], WEIGHTS).taken is None
+    agreed = replace(chance, samples=3)
+    assert choose([plain, agreed], WEIGHTS).taken is agreed
+    many = replace(plain, samples=9)
+    assert choose([many, chance], WEIGHTS).taken is many
+    lost = replace(plain, lost=True, examples=(), samples=9)
+    assert choose([lost, replace(chance, examples=())], WEIGHTS).taken is lost
+
+
 def test_nothing_passes() -> None:
     """Without a candidate nothing is taken."""
     choice = choose([], WEIGHTS)

@@ -37,3 +37,14 @@ def test_what_a_change_leaves_idle(old: str, new: str, names: set[str]) -> None:
     assert dropped(before, after, units(before)[0]) == names
     assert dropped(after, after, units(after)[0]) == set()
     assert dropped(before, after, None) == set()
+
+
+def test_loops_that_count_use_no_name() -> None:
+    """The variable of a loop over anything else is read, or was meant to be."""
+    before = parse("m.py", "def f(xs):\n    return [x + 1 for x in xs], [i for i in range(3)]\n")
+    assert before is not None
+    unit = units(before)[0]
+    for old, new, names in (("x + 1", "1", {"x"}), ("[i for", "[0 for", set())):
+        after = parse("m.py", before.text.replace(old, new))
+        assert after is not None
+        assert dropped(before, after, unit) == names

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -15,6 +16,7 @@ from surefoot.values import Candidate, Digest, FileEdit
 UNCHANGED: Final = Candidate(
     candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
 )
+_WORD: Final = re.compile(r"\w+|[^\w\s]")
 _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
 
 
@@ -109,6 +111,18 @@ def changed_lines(before: str, after: str) -> int:
     """Lines added and removed, the larger of both sides of each change."""
     matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
     return sum(max(j - i, m - k) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal")
+
+
+def changed_words(before: str, after: str) -> int:
+    """Names, numbers and signs added and removed in the lines that changed, the larger of both sides of each change."""
+    old, new = before.splitlines(), after.splitlines()
+    found = 0
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            was, now = (_WORD.findall("\n".join(rows)) for rows in (old[i:j], new[k:m]))
+            words = difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+            found += sum(max(b - a, d - c) for kind, a, b, c, d in words if kind != "equal")
+    return found
 
 
 def changed_places(before: str, after: str) -> tuple[tuple[int, int], ...]:

@@ -8,6 +8,7 @@ from typing import Final
 from surefoot.execute.repair.candidates import (
     UNCHANGED,
     changed_lines,
+    changed_words,
     mark,
     special_cases,
     told_literals,
@@ -272,13 +273,15 @@ class Evidence:
         before = self._files.product[suspect.path]
         after = changed_source(candidate, before)
         probing = self._witnesses.probing
+        text = after.text if after else ""
         words = probing.behaviour(candidate, suspect)
         return Passing(
             candidate=candidate,
             samples=0,
             edited=False,
             prior=0.0,
-            changed_lines=changed_lines(before.text, after.text if after else ""),
+            changed_lines=changed_lines(before.text, text),
+            changed_words=changed_words(before.text, text),
             changed_files=len(candidate.edits),
             words=words,
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),

@@ -1,7 +1,7 @@
 """The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
@@ -264,20 +264,23 @@ class Hunt:
         """The places in a suspect's code that edits which pass change, each with the rest as the edit has it, the likeliest first.
 
         What belongs in one place of an edit says nothing of its other places, so that where edits differ it is asked only
-        of the places in which they do.
+        of the places in which they do. An edit that is out of the choice says nothing either.
         """
         edits = [
             (passing, code)
-            for passing in self._evidence.passing
+            for group in self.choice().clusters
+            for passing in group.members
             if passing.edited and (code := self._edited(shown, passing)) is not None
         ]
+        alike = _alike(shown.code, [code for _, code in edits])
         found: dict[str, tuple[float, Mask]] = {}
         doing: dict[str, set[Words | None]] = {}
         whole: set[str] = set()
         for passing, code in edits:
             rows, places = code.split("\n"), changed_places(shown.code, code)
             for first, last in places:
-                if last - first >= _MASKED_LINES:
+                now = "\n".join(rows[first - 1 : last])
+                if last - first >= _MASKED_LINES or (first, now) in alike:
                     continue
                 around = "\n".join([*rows[: first - 1], "", *rows[last:]])
                 doing.setdefault(around, set()).add(passing.words)
@@ -380,6 +383,18 @@ class Hunt:
                 return ["\n".join(group) for group in groups]
         tests = list(self._case.files.tests.values())
         return sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
+
+
+def _alike(before: str, codes: Sequence[str]) -> frozenset[tuple[int, str]]:
+    """First line and text of what several codes all change alike, of which there is nothing to ask."""
+    if not codes[1:]:
+        return frozenset()
+    changes = []
+    for code in codes:
+        rows = code.split("\n")
+        places = changed_places(before, code)
+        changes.append({(first, "\n".join(rows[first - 1 : last])) for first, last in places})
+    return frozenset(set.intersection(*changes))
 
 
 def _opening(row: str, code: str) -> str:

@@ -18,7 +18,10 @@ _DISTINCT_SAMPLES: Final = 3
 """Rows of several items from which on it is no accident that none holds an item twice."""
 _MAX_TEXT: Final = 2_000
 _CLOSED: Final = 5
-"""Characters seen for each different one from which on texts hold no others of their kind, as bits hold no 2."""
+"""Characters seen for each different one from which on texts hold no others of their kind, as bits hold no 2.
+
+Likewise words for each length that they have.
+"""
 
 
 def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments, ...]:
@@ -166,6 +169,10 @@ class _Kind:
         self._shapes = {_skeleton(t) for t in texts}
         self._tidy = all(t == " ".join(t.split()) for t in texts)
         self._balanced = all(_balanced(t) for t in texts)
+        words = [word for t in texts for word in t.split(" ")]
+        lengths = {len(word) for word in words}
+        closed = len(words) >= _CLOSED * max(1, len(lengths)) and any(" " in t for t in texts)
+        self._word_lengths = lengths if closed else None
         rows = [v for v in values if isinstance(v, list | tuple)]
         self._lengths = {len(v) for v in rows} | {len(t) for t in texts}
         items = [x for v in rows for x in v]
@@ -194,6 +201,9 @@ class _Kind:
         if (self._tidy and value != " ".join(value.split())) or (
             self._balanced and not _balanced(value)
         ):
+            return False
+        lengths = {len(word) for word in value.split(" ")} if value else set()
+        if self._word_lengths is not None and not lengths <= self._word_lengths:
             return False
         return len(self._shapes) > 1 or _skeleton(value) in self._shapes or self._shapes == {"a"}
 
@@ -239,6 +249,8 @@ class _Kind:
         other = chance.choice([v for v in self._values if isinstance(v, str)])
         place = chance.randrange(len(value)) if value else 0
         char = value[place : place + 1]
+        words = value.split(" ")
+        word = chance.randrange(len(words))
         options = [
             value[:place] + self._letters.like(char, chance) + value[place + 1 :],
             value[:place] + value[place + 1 :],
@@ -247,7 +259,9 @@ class _Kind:
             value[:place],
             value[place:],
             "".join(chance.sample(value, len(value))),
-            " ".join(chance.sample(value.split(" "), len(value.split(" ")))),
+            " ".join(chance.sample(words, len(words))),
+            " ".join([*words[:word], *words[word + 1 :]]),
+            " ".join([*words, words[word]]),
             value.swapcase() if self._letters.lower and self._letters.upper else value,
             value[:place] + other,
             other,

@@ -69,6 +69,7 @@ class Passing:
     """Which examples of docstring and issue hold."""
     special: str | None
     """How it answers single test inputs by name, when it does."""
+    changed_words: int = 0
     neighbours: tuple[bool, ...] = ()
     """Which tests that fail on the base and that nobody asked for pass as well."""
     lost: bool = False
@@ -77,6 +78,11 @@ class Passing:
     """A name that the unchanged code reads is still there and read no more."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
+
+    @property
+    def is_patchwork(self) -> bool:
+        """Edits at once of which one mends no known test by itself, and which no answer gave."""
+        return not self.samples and "&" in self.candidate.generator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ class Cluster:
     @property
     def is_patchwork(self) -> bool:
         """Edits that mend nothing one by one, and no sample: of the many ways to combine edits, some pass few tests by chance."""
-        return not self.samples and all("&" in p.candidate.generator for p in self.members)
+        return not self.samples and all(p.is_patchwork for p in self.members)
 
     @property
     def is_one_answer(self) -> bool:
@@ -199,12 +205,13 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluste
     return Cluster(members=tuple(ordered), weight=weight)
 
 
-def _rank(passing: Passing) -> tuple[bool, int, int, float, str]:
+def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
     """The smallest first; what nothing but the known tests speaks for after what the model thought of."""
     unlikely = passing.words is None and not passing.samples
     return (
         unlikely,
         passing.changed_lines,
+        passing.changed_words,
         -passing.samples,
         -passing.prior,
         _name(passing),
@@ -216,9 +223,14 @@ def _name(passing: Passing) -> str:
 
 
 def _best_examples(passing: Sequence[Passing]) -> list[Passing]:
-    """Those that hold most examples and pass most of the tests that nobody asked for."""
-    most = max(sum(_good(p)) for p in passing)
-    return [p for p in passing if sum(_good(p)) == most]
+    """Those that hold most examples and pass most of the tests that nobody asked for.
+
+    Of many edits on top of others one does what an example shows by chance, or because the example is wrong: they stand
+    beside what holds fewer, and put nothing aside.
+    """
+    leading = [p for p in passing if not p.is_patchwork] or passing
+    most = max(sum(_good(p)) for p in leading)
+    return [p for p in passing if sum(_good(p)) >= most]
 
 
 def _good(passing: Passing) -> tuple[bool, ...]:
@@ -240,8 +252,14 @@ def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
 
 def _sound(passing: Sequence[Passing]) -> list[Passing]:
     """Those that answer whatever the unchanged code does, where any do; of them those that still use all that it uses."""
-    answering = [p for p in passing if not p.lost] or list(passing)
-    return [p for p in answering if not p.dropped] or answering
+    answering = _led([p for p in passing if not p.lost], passing)
+    return _led([p for p in answering if not p.dropped], answering)
+
+
+def _led(kept: Sequence[Passing], passing: Sequence[Passing]) -> list[Passing]:
+    """What is kept of those that pass; all of them where that is none, or patchwork beside what is more."""
+    leads = any(not p.is_patchwork for p in kept) or all(p.is_patchwork for p in passing)
+    return list(kept) if kept and leads else list(passing)
 
 
 def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:

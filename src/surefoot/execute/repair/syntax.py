@@ -107,6 +107,7 @@ class SyntaxSearch:
     def _further(
         self, tried: Tried, suspect: Suspect, refuse: Callable[[Candidate], str] | None = None
     ) -> None:
+        """Edits on top of one; those that no test asks for are told as edits at once, which an answer has to agree with."""
         edit = next((e for e in tried.candidate.edits if e.path == suspect.path), None)
         source = parse(suspect.path, edit.text) if edit is not None and edit.text else None
         if source is None:
@@ -116,7 +117,8 @@ class SyntaxSearch:
             named = [u for u in units(source) if u.qualname == suspect.unit.qualname]
             unit = named[-1] if named else None
         ranked = _ranked(source, unit, suspect)[: self._limits.deeper]
-        further = [_stacked(tried.candidate, from_mutations(source, (m,))) for m in ranked]
+        sign = "+" if refuse is None else "&"
+        further = [_stacked(tried.candidate, from_mutations(source, (m,)), sign) for m in ranked]
         self._try_all(further, suspect, "further edits of", refuse)
 
     def _try_all(
@@ -180,11 +182,11 @@ def _apart(one: Mutation, other: Mutation) -> bool:
     return all(a.end <= b.start or b.end <= a.start for a in one.edits for b in other.edits)
 
 
-def _stacked(first: Candidate, second: Candidate) -> Candidate:
+def _stacked(first: Candidate, second: Candidate, sign: str) -> Candidate:
     """The second candidate told as an edit on top of the first."""
     return Candidate(
         candidate_id=second.candidate_id,
-        generator=f"{first.generator}+{second.generator.removeprefix('ast:')}",
+        generator=f"{first.generator}{sign}{second.generator.removeprefix('ast:')}",
         edits=second.edits,
         description=f"{first.description}; {second.description}",
         prior=first.prior * second.prior,

@@ -3,7 +3,7 @@
 import ast
 from typing import Final
 
-from surefoot.execute.source import CodeUnit, FunctionNode, Source, unit_nodes
+from surefoot.execute.source import CodeUnit, FunctionNode, Source, last_name, unit_nodes
 
 _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
 """Calls that read names without naming them."""
@@ -12,7 +12,7 @@ _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
 def unread(function: FunctionNode) -> frozenset[str]:
     """Parameters, and names that are set, of which nothing in a function reads the value.
 
-    Names that a loop, a `with` or an unpacking sets beside others often are not read, and not counted.
+    Names that a `with` or an unpacking sets, and that a loop over a `range` counts with, often are not, and not counted.
     """
     found, read = _had(function)
     if read & _SEES_ALL or function.name.startswith("__"):
@@ -44,6 +44,13 @@ def _had(function: FunctionNode) -> tuple[frozenset[str], frozenset[str]]:
         match node:
             case ast.Assign(targets=targets):
                 had.update(t.id for t in targets if isinstance(t, ast.Name))
+            case (
+                ast.For(target=ast.Name(id=name), iter=over)
+                | ast.comprehension(target=ast.Name(id=name), iter=over)
+            ) if not _counts(over):
+                had.add(name)
+            case ast.FunctionDef(name=name) if node is not function:
+                had.add(name)
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.NamedExpr(target=ast.Name(id=name)):
                 had.add(name)
             case ast.Name(id=name, ctx=ast.Load()):
@@ -53,3 +60,8 @@ def _had(function: FunctionNode) -> tuple[frozenset[str], frozenset[str]]:
             case _:
                 pass
     return frozenset(had - {"self", "cls"}), frozenset(read)
+
+
+def _counts(over: ast.expr) -> bool:
+    """Whether a loop only counts."""
+    return isinstance(over, ast.Call) and last_name(over.func) == "range"

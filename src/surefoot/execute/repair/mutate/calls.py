@@ -86,6 +86,7 @@ _ITERATIONS: Final[Mapping[str, float]] = {
     "list({})": 0.12,
 }
 _TYPES: Final = ("int", "str", "float", "bool", "list", "tuple", "dict", "set")
+_ONCE: Final = ("filter", "map", "zip", "reversed", "iter")
 _EXCEPTIONS: Final = (
     "ValueError",
     "TypeError",
@@ -111,6 +112,7 @@ def call_mutations(site: Site) -> Iterator[Mutation]:
     yield from _wraps(site)
     yield from _called_elsewhere(site)
     yield from _bounds(site)
+    yield from _listed(site)
 
 
 def _groups(groups: tuple[tuple[str, ...], ...], name: str) -> Iterator[tuple[str, float]]:
@@ -320,6 +322,22 @@ def _called_elsewhere(site: Site) -> Iterator[Mutation]:
                         yield site.replace(node, f"{site.text(asked)}({text})", "call", 0.55)
             case _:
                 pass
+
+
+def _listed(site: Site) -> Iterator[Mutation]:
+    """What gives its items once, and is always true, made a list where it gets a name: one such place, or all of them."""
+    found = [
+        value
+        for node in site.of(ast.Assign)
+        if isinstance(node, ast.Assign)
+        and isinstance(value := node.value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id in _ONCE
+    ]
+    groups = [[value] for value in found] + ([found] if len(found) > 1 else [])
+    for values in groups:
+        edits = [_put(site, value, f"list({site.text(value)})") for value in values]
+        yield site.edit(edits, values[0], "call", 0.5)
 
 
 _CONTAINERS: Final = ast.List | ast.ListComp | ast.Dict | ast.DictComp | ast.Set | ast.SetComp

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import string
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -207,11 +208,32 @@ def _condition(site: Site, test: ast.expr) -> Iterator[Mutation]:
         if re.search(rf"\b{re.escape(name)}\b", text) is None:
             yield site.replace(test, f"{text} and {name}", "condition", 0.08)
             yield site.replace(test, f"{text} and not {name}", "condition", 0.06)
+        elif isinstance(test, ast.Compare | ast.Call) and name != text:
+            yield site.replace(test, f"{text} and {name}", "condition", 0.05)
+    yield from _twin_conditions(site, test)
     for other in _conditions(site):
         if other != text:
             joined = f"({text})" if isinstance(test, ast.BoolOp) else text
             yield site.replace(test, f"{joined} and {other}", "condition", 0.1)
             yield site.replace(test, f"{joined} or {other}", "condition", 0.1)
+
+
+def _twin_conditions(site: Site, test: ast.expr) -> Iterator[Mutation]:
+    """A condition on one of two names such as `first1` and `first2` joined with the same one on the other."""
+    text = site.text(test)
+    read = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+    joined = f"({text})" if isinstance(test, ast.BoolOp) else text
+    for name in sorted(read.intersection(site.names)):
+        for other in site.names:
+            if other not in read and _are_twins(name, other):
+                twin = re.sub(rf"\b{re.escape(name)}\b", other, joined)
+                yield site.replace(test, f"{joined} or {twin}", "condition", 0.3)
+                yield site.replace(test, f"{joined} and {twin}", "condition", 0.3)
+
+
+def _are_twins(one: str, other: str) -> bool:
+    """Whether two names differ in nothing but a number at their end."""
+    return one.rstrip(string.digits) == other.rstrip(string.digits)
 
 
 def _conditions(site: Site) -> list[str]:

@@ -5,18 +5,26 @@ from collections.abc import Iterator
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
 from surefoot.execute.repair.unread import unread
-from surefoot.execute.source import FunctionNode, expression_of
+from surefoot.execute.source import FunctionNode, TextEdit, expression_of, last_name
 
 _CONDITIONS = {"or": 0.5, "and": 0.5}
 _NUMBERS = {"+": 0.3, "-": 0.2, "*": 0.2}
+_SORTING = {"sorted", "min", "max", "sort"}
 _SHORT = 60
 
 
 def idle_mutations(site: Site) -> Iterator[Mutation]:
-    """For a name `y` that nothing reads, `f(x)` becomes `f(x) or f(y)` and `f(x) and f(y)`, `x` becomes `x + y`."""
+    """For a name `y` that nothing reads, `f(x)` becomes `f(x) or f(y)` and `f(x) and f(y)`, `x` becomes `x + y`.
+
+    For an inner function `g` that nothing calls, `sorted(x)` becomes `sorted(x, key=g)`, and `x` becomes `g(x)`.
+    """
     if not isinstance(site.root, FunctionNode):
         return
+    inner = {n.name for n in site.of(ast.FunctionDef) if isinstance(n, ast.FunctionDef)}
     for idle in sorted(unread(site.root)):
+        if idle in inner:
+            yield from _uses(site, idle)
+            continue
         known_from = _last_set(site, idle)
         for node in site.of(ast.Call, ast.Compare, ast.Name):
             if (
@@ -29,6 +37,28 @@ def idle_mutations(site: Site) -> Iterator[Mutation]:
                 yield from _joined(site, node, idle)
             elif len(site.text(node)) <= _SHORT:
                 yield from _twins(site, node, idle)
+
+
+def _uses(site: Site, function: str) -> Iterator[Mutation]:
+    """Places that may have lost an inner function: an order, and values that are read."""
+    for node in site.nodes:
+        match node:
+            case ast.Call(func=asked, keywords=[]) if last_name(asked) in _SORTING:
+                end = site.source.end(node) - 1
+                more = f"{', ' * bool(node.args)}key={function}"
+                yield site.edit([TextEdit(start=end, end=end, text=more)], node, "idle", 0.5)
+            case ast.Name(ctx=ast.Load()) if not _is_called(site, node) and _outside(site, node):
+                yield site.replace(node, f"{function}({node.id})", "idle", 0.4)
+            case _:
+                pass
+
+
+def _outside(site: Site, node: ast.AST) -> bool:
+    """Whether a node stands in no inner function."""
+    here = site.parent(node)
+    while here is not site.root and not isinstance(here, FunctionNode):
+        here = site.parent(here)
+    return here is site.root
 
 
 def _last_set(site: Site, name: str) -> int:
