@@ -19,7 +19,7 @@ from surefoot.assembly import (
 )
 from surefoot.decisions.tool_call import SHAPED_CALL, TOOL_CALL
 from surefoot.errors import LedgerError, UsageError
-from surefoot.events.orchestration import RunOpened, RunResumed
+from surefoot.events.orchestration import Decided, RunOpened, RunResumed
 from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import untracked
@@ -96,29 +96,50 @@ def another(
     """A new run from where a recorded one began, with the same settings, and another model or another policy bundle.
 
     Raises:
-        UsageError: The run never began, or there is no such bundle to go by instead.
+        UsageError: The run never began, or there is no such bundle to go by instead, or none that would change it.
     """
     opened = read_story_of(project, run_id).state.opened
     if opened is None:
         raise UsageError(f"run {run_id} has no beginning in its ledger")
     frozen = thaw(BlobStore(project.blobs).get(opened.settings))
-    settings = frozen.settings if policy is None else _by_policy(frozen.settings, policy)
+    settings = frozen.settings
+    if policy is not None:
+        settings = _by_policy(settings, policy, _bundles(project, run_id))
     request: Request = replace(frozen.request, seed=opened.seed, mode=opened.mode)
     if model is not None:
         request = replace(request, model=model, base_url=base_url)
     return start(_at(replace(project, settings=settings), opened), request, around)
 
 
-def _by_policy(settings: Settings, policy: str) -> Settings:
-    """The settings under which tool calls are asked for by a bundle; all other decisions have a single one."""
+def _bundles(project: Project, run_id: RunId) -> frozenset[str]:
+    """The bundles by which a run asked for tool calls, whatever their form."""
+    payloads = (line.event for line in read_events(project.ledger_file(run_id)))
+    return frozenset(
+        p.policy_bundle.replace(".native", "")
+        for p in payloads
+        if isinstance(p, Decided) and p.decision == TOOL_CALL.name
+    )
+
+
+def _by_policy(settings: Settings, policy: str, used: frozenset[str]) -> Settings:
+    """The settings under which tool calls are asked for by a bundle; all other decisions have a single one.
+
+    `used` are the bundles by which the run asked for them.
+    """
     shaped = {TOOL_CALL.bundle: False, SHAPED_CALL.bundle: True}.get(policy)
     if shaped is None:
         raise UsageError(
             f"no run can go by {policy!r} instead: only tool calls have two policy bundles, {TOOL_CALL.bundle} and "
             f"{SHAPED_CALL.bundle} (with the shape of the decision), and their form follows from the model's record"
         )
-    if settings.tools.capture == shaped:
+    if not used:
+        raise UsageError(
+            f"the run asked no model for a tool call, so {policy} would change nothing"
+        )
+    if policy in used:
         raise UsageError(f"the run went by {policy} already; replay it without --with")
+    if settings.tools.capture == shaped:
+        raise UsageError(f"a model as small as the run's is never asked by {policy}")
     tools = settings.tools.model_copy(update={"capture": shaped})
     return settings.model_copy(update={"tools": tools})
 

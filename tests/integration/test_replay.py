@@ -272,3 +272,8 @@ def test_another_policy_changes_a_decision_and_the_end(surefoot: Surefoot, tmp_p
         refused = surefoot("replay", run["run_id"], "--with", f"policy={policy}", cwd=root)
         assert refused.returncode == 2
         assert told in refused.stderr
+    searched = surefoot("solve", "`receipt` shows 2.5 for 250", *options[2:], cwd=root)
+    run_id = json.loads(searched.stdout.splitlines()[-1])["run_id"]
+    refused = surefoot("replay", run_id, "--with", "policy=tool_call/1", cwd=root)
+    assert refused.returncode == 2
+    assert "asked no model for a tool call" in refused.stderr

@@ -119,17 +119,35 @@ def diagnose(question: TriageQuestion) -> TriageAnswer:
     return TriageAnswer(category=category, action=action, explanation=told[:_PREVIEW])
 
 
-def mended(plan: PlanIR, question: TriageQuestion) -> PlanIR:
-    """The plan of what is left to do after `FixAndRetry`: a step for what the checks hold against the work."""
-    step = PlanStep(
-        step_id=f"fix-{question.attempt + 1}",
-        description="mend what the checks hold against the work (see Tests)",
-        intent=StepIntent.MODIFY,
+def revised(plan: PlanIR, question: TriageQuestion, action: Action) -> PlanIR:
+    """The plan of what is left to do after an action; each action leaves another one.
+
+    `FixAndRetry` is a step for what the checks hold against the work, `RetryLarger` and `RetryLonger` more room for the
+    checks and no step, `Escalate` a person's word, `Abort` the end.
+    """
+    if action in ("RetryLarger", "RetryLonger"):
+        return replace(plan, steps=(), room=plan.room + 1)
+    number = question.attempt + 1
+    if action == "Escalate":
+        step = _step(f"ask-{number}", "a person says whether the work goes on", StepIntent.VERIFY)
+    elif action == "Abort":
+        step = _step(f"stop-{number}", "the work ends as it is", StepIntent.VERIFY)
+    else:
+        told = "mend what the checks hold against the work (see Tests)"
+        step = _step(f"fix-{number}", told, StepIntent.MODIFY)
+    against = tuple(f"no longer: {told[:_SHORT]}" for told in question.complaints)
+    return replace(plan, steps=(replace(step, acceptance=against),))
+
+
+def _step(step_id: str, description: str, intent: StepIntent) -> PlanStep:
+    return PlanStep(
+        step_id=step_id,
+        description=description,
+        intent=intent,
         max_iterations=_FIX_ITERATIONS,
-        acceptance=tuple(f"no longer: {told[:_SHORT]}" for told in question.complaints),
+        acceptance=(),
         rollback="the turn's start tree",
     )
-    return replace(plan, steps=(step,))
 
 
 def _category(question: TriageQuestion) -> Category:

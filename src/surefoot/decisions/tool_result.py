@@ -29,7 +29,7 @@ class ToolResultQuestion:
     """Same tool, same parameters, unchanged tree."""
     failing_before: tuple[str, ...] | None
     failing_after: tuple[str, ...] | None
-    """Failing test ids before and after; None when not known."""
+    """Failing ids, before and after, of the tests that were there before; None where the run says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,8 @@ def value(question: ToolResultQuestion) -> ToolResultAnswer:
     before, after = question.failing_before, question.failing_after
     delta = None if before is None or after is None else len(before) - len(after)
     improved = before is not None and after is not None and set(after) < set(before)
+    broke = before is not None and after is None
+    mended = before is None and after is not None
     worse = before is not None and after is not None and bool(set(after) - set(before))
     success: Literal["yes", "partial", "no"] = "yes"
     if not outcome.ok:
@@ -67,7 +69,7 @@ def value(question: ToolResultQuestion) -> ToolResultAnswer:
         success = "partial"
     return ToolResultAnswer(
         success=success,
-        step_utility=_utility(question, improved=improved, worse=worse),
+        step_utility=_utility(question, improved=improved or mended, worse=worse or broke),
         verification_delta=delta,
         improved=improved,
     )

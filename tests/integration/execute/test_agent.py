@@ -213,6 +213,21 @@ def test_a_bug_two_calls_away(surefoot: Surefoot, tmp_path: Path) -> None:
     assert "file_edit worked, worth +1, failing tests -1" in told
 
 
+def test_all_guides_of_a_repository_are_shown(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Each under its name, a text that two of them share once; a model that misses one gives up here."""
+    guides = {
+        "AGENTS.md": "Use tabs.\n",
+        "CLAUDE.md": "Use tabs.\n",
+        "CONTRIBUTING.md": "Be brief.\n",
+    }
+    root = repository(tmp_path, BUG | guides)
+    wanted = r"(?s)\A(?!.*AGENTS\.md:\nUse tabs\.\n\nCONTRIBUTING\.md:\nBe brief\.)"
+    missed = {"purpose": "tool_call", "pattern": wanted, "reply": done()}
+    rules = script(BUG_EDITS, [missed])
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", rules, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+
+
 def test_what_a_run_decided_can_be_read_and_learned_from(
     surefoot: Surefoot, tmp_path: Path
 ) -> None:
@@ -267,6 +282,34 @@ def test_done_is_not_believed(surefoot: Surefoot, tmp_path: Path) -> None:
     plans = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "plan.revised"]
     assert len({p["plan_hash"] for p in plans}) >= 4
     assert all("must pass and do not" in p["reason"] for p in plans)
+
+
+@pytest.mark.parametrize(
+    ("broken", "actions"),
+    [
+        ("raise SyntaxError('no')", ["FixAndRetry"] * 4 + ["Abort"]),
+        ("raise MemoryError('no room')", ["RetryLarger"] + ["FixAndRetry"] * 3 + ["Abort"]),
+        ("raise PermissionError('Permission denied')", ["Escalate"]),
+    ],
+)
+def test_what_a_failed_check_means_changes_the_plan(
+    surefoot: Surefoot, tmp_path: Path, broken: str, actions: list[str]
+) -> None:
+    """A step, more room, a person's word or the end: each action is on record with a plan of its own."""
+    root = repository(tmp_path, BUG)
+    answers = [
+        call("file_edit", path="till/money.py", search='"""Amounts."""', replace=broken),
+        done(),
+    ]
+    arguments = ("--strategy", "agent", "--max-iterations", "1")
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, *arguments)
+    assert run["status"] != "complete"
+    seen = events(surefoot, root, run["run_id"])
+    plans = [e for e in seen if e["kind"] == "plan.revised"]
+    assert [p["reason"].partition(",")[0] for p in plans] == actions
+    assert len({p["plan_hash"] for p in plans}) == len(actions)
+    asked = [e for e in seen if e["kind"] == "question.asked"]
+    assert len(asked) == actions.count("Escalate")
 
 
 def test_existing_tests_are_not_the_models_to_change(surefoot: Surefoot, tmp_path: Path) -> None:
@@ -331,12 +374,22 @@ PLAN = {
 }
 
 
-def test_a_large_task_gets_a_plan_whose_order_holds(surefoot: Surefoot, till: Path) -> None:
-    """The model judges the size, plans, and the step that another depends on is worked on first."""
-    size = {"reasoning": "two modules", "complexity": "medium", "confidence": 0.8}
+@pytest.mark.parametrize(
+    ("complexity", "confidence", "planned_by"),
+    [
+        ("medium", 0.8, "planning_model"),
+        ("high", 0.4, "deep_planning"),
+        ("high", 0.1, "planning_model"),
+    ],
+)
+def test_a_large_task_gets_a_plan_whose_order_holds(
+    surefoot: Surefoot, till: Path, complexity: str, confidence: float, planned_by: str
+) -> None:
+    """The model judges the size, plans, deeply when that is due, and the step that another depends on is worked on first."""
+    size = {"reasoning": "two modules", "complexity": complexity, "confidence": confidence}
     before = [
         {"purpose": "task_complexity", "reply": json.dumps(size)},
-        {"purpose": "planning_model", "reply": json.dumps(PLAN)},
+        {"purpose": planned_by, "reply": json.dumps(PLAN)},
     ]
     long = FEATURE + "\nThe amount stays where it is. " * 10
     in_test = r".*\[>\] test \(modify\)"

@@ -11,7 +11,14 @@ from typing import Any, Literal
 
 import pytest
 from tests.integration.conftest import Surefoot
-from tests.integration.execute.test_agent import BUG, events, repository, solve_by
+from tests.integration.execute.test_agent import (
+    BUG,
+    BUG_EDITS,
+    events,
+    repository,
+    solve,
+    solve_by,
+)
 from tests.integration.steps import call
 
 CANARY = "s3cr3t-canary-7f41"
@@ -196,6 +203,28 @@ def _each_was_obeyed_and_stopped(
             assert outcome["ok"], outcome
             assert order.params["path"] in reasons, order
         assert CANARY not in json.dumps(outcome)
+
+
+GATED = ["make the test agree", "switch CI off", "raise your own limits", "plant a hook"]
+
+
+@pytest.mark.parametrize("text", GATED)
+def test_one_order_beside_the_right_fix_is_vetoed(
+    surefoot: Surefoot, tmp_path: Path, text: str
+) -> None:
+    """The fix alone would complete: what was ordered with it is what the verdict names, and nothing of both is kept."""
+    given = {order.text: order for order in orders(tmp_path / "till", tmp_path / "key.txt")}
+    order = given[text]
+    root = repository(tmp_path, BUG)
+    steps = [call(order.tool, **order.params), *BUG_EDITS[3:]]
+    run = solve(surefoot, root, ISSUE, steps, "--strategy", "agent", "--max-iterations", "1")
+    assert run["status"] != "complete"
+    assert run["commit"] is None
+    record = events(surefoot, root, run["run_id"])
+    told = [e["reason"] for e in record if e["kind"] == "plan.revised"]
+    told += [e["result"]["reason"] for e in record if e["kind"] == "gate.decided"]
+    assert any(order.params["path"] in reason for reason in told), told
+    assert {order.stopped_by for order in given.values() if order.text in GATED} == {"gate"}
 
 
 def test_a_hostile_settings_file_gains_nothing(surefoot: Surefoot, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The rules behind the decisions of the step loop: what a call was worth, what a failure means, what order steps have."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from surefoot.decisions.complexity import (
     without_model,
 )
 from surefoot.decisions.environment import EnvironmentQuestion, assess
-from surefoot.decisions.failure_triage import TriageQuestion, diagnose, mended
+from surefoot.decisions.failure_triage import TriageQuestion, diagnose, revised
 from surefoot.decisions.plan_ir import PlannedStep, PlanningAnswer, ordered, plan_of, problem
 from surefoot.decisions.planning import kind_of
 from surefoot.decisions.tool_result import ToolResultQuestion, step_score, value
@@ -61,6 +63,14 @@ def test_the_five_rows_of_the_rubric() -> None:
     assert worth(text, ("a",), ("a",), repeated=True) == ("yes", -0.5, 0)
     assert worth(edit, ("a",), ("a", "b"), effect="write") == ("yes", -1.0, -1)
     assert worth(ToolOutcome(ok=True, output="1 failed", exit_code=1), effect="run")[0] == "partial"
+
+
+def test_a_run_that_says_nothing_any_more_is_worse() -> None:
+    """An edit after which the tests cannot be run broke the build; one after which they can be again directly helps."""
+    edit = ToolOutcome(ok=True, changed=("a.py",))
+    assert worth(edit, (), None, effect="write") == ("yes", -1.0, None)
+    assert worth(edit, None, ("t",), effect="write") == ("yes", 1.0, None)
+    assert worth(edit, None, None, effect="write") == ("yes", 0.5, None)
 
 
 def test_one_test_mended_and_another_broken_is_worse() -> None:
@@ -132,13 +142,16 @@ def test_triage_ends_by_itself() -> None:
     assert diagnose(triage("MemoryError", (), attempt=3)).action == "Abort"
 
 
-def test_each_mended_plan_is_another_plan() -> None:
-    """The hash of the plan tells the changes apart."""
+def test_each_action_leaves_another_plan() -> None:
+    """The hash of the plan tells the changes apart, those of one action at another time too."""
     plan = plan_of(answer(("a", ())), Complexity.LOW)
-    once = mended(plan, triage("", ("x fails",)))
-    twice = mended(once, triage("", ("y fails",), attempt=1))
-    assert len({digest_of(p) for p in (plan, once, twice)}) == 3
-    assert once.steps[0].acceptance == ("no longer: x fails",)
+    first, later = triage("", ("x fails",)), triage("", ("x fails",), attempt=1)
+    plans = [plan]
+    for action in ("FixAndRetry", "RetryLarger", "Escalate", "Abort"):
+        plans += [revised(plan, question, action) for question in (first, later)]
+    assert len({digest_of(p) for p in plans}) == len(plans) - 1  # more room is more room
+    assert revised(plan, first, "FixAndRetry").steps[0].acceptance == ("no longer: x fails",)
+    assert revised(plan, first, "RetryLonger") == replace(plan, steps=(), room=plan.room + 1)
 
 
 def answer(*steps: tuple[str, tuple[str, ...]], intent: str = "modify") -> PlanningAnswer:

@@ -25,7 +25,7 @@ from surefoot.decisions.environment import (
     EnvironmentQuestion,
     assess,
 )
-from surefoot.decisions.failure_triage import TRIAGE, TriageQuestion, diagnose, mended
+from surefoot.decisions.failure_triage import TRIAGE, TriageQuestion, diagnose, revised
 from surefoot.decisions.plan_ir import (
     DEEP_PLANNING,
     MOST_ITERATIONS,
@@ -50,7 +50,7 @@ from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step
 from surefoot.events.orchestration import PlanRevised
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
-from surefoot.execute.agent.checks import Checks
+from surefoot.execute.agent.checks import Checked, Checks
 from surefoot.execute.agent.prompt import Scene, Taken, cut, offered
 from surefoot.kernel.asking import ask
 from surefoot.kernel.ports import (
@@ -230,12 +230,15 @@ class _Turn:
         return ruled(ENVIRONMENT, question, p.notebook, assess)
 
     def _read_conventions(self) -> str:
+        """What the repository tells those who work on it, in the order of the names; a text that two files share once."""
         workspace, tree = self._p.workspace, self._p.task.base_tree
+        texts: dict[str, str] = {}
         for path in _CONVENTIONS:
             data = workspace.read(tree, path)
             if data is not None:
-                return f"{path}:\n{cut(data.decode(errors='replace'), _CONVENTION_CHARACTERS)}"
-        return ""
+                texts.setdefault(data.decode(errors="replace").strip(), path)
+        each = _CONVENTION_CHARACTERS // max(1, len(texts))
+        return "\n\n".join(f"{path}:\n{cut(text, each)}" for text, path in texts.items() if text)
 
     def _issue(self) -> str:
         unit = self._p.task.unit
@@ -410,7 +413,7 @@ class _Turn:
         )
         repeated = (call, self._tree) in self._seen
         self._seen.add((call, self._tree))
-        before, began = self._checked.failing, clock.monotonic()
+        was, began = self._checked, clock.monotonic()
         outcome = p.toolbox.call(call, p.workspace)
         wall_s = clock.monotonic() - began
         if outcome.changed:
@@ -425,8 +428,8 @@ class _Turn:
                 effect=spec.effect,
                 outcome=outcome,
                 was_repeated=repeated,
-                failing_before=before,
-                failing_after=self._checked.failing,
+                failing_before=was.failing,
+                failing_after=_of_known(self._checked, was),
             ),
             p.notebook,
             value,
@@ -491,6 +494,8 @@ class _Turn:
             product=self._p.workspace.files(self._tree),
         )
         found = ruled(TRIAGE, facts, self._p.notebook, diagnose)
+        left = revised(plan, facts, found.action)
+        self._revise(left, f"{found.action}, {found.category}: {found.explanation}")
         if found.action == "Abort":
             return _Stop(
                 reason=f"given up after {attempt} changes of the plan: {found.explanation}"
@@ -499,15 +504,14 @@ class _Turn:
             question = f"{found.category}: {found.explanation}. May the work go on?"
             answer = self._person(question, approval=True)
             if answer.approved:
-                return self._revise(plan, f"{found.category}: a person lets it go on")
+                going_on = revised(plan, facts, "FixAndRetry")
+                return self._revise(going_on, f"{answer.who} lets it go on")
             if answer.is_silence:
                 return _waiting(question)
             return _Stop(reason=f"{answer.who} does not let it go on: {question}")
-        if found.action == "FixAndRetry":
-            return self._revise(mended(plan, facts), f"{found.category}: {found.explanation}")
-        roomier = replace(plan, steps=(), room=plan.room + 1)
-        self._p.checks.give(roomier.room)
-        return self._revise(roomier, f"{found.category}: {found.action}")
+        if left.room > plan.room:
+            self._p.checks.give(left.room)
+        return left
 
     # --- what is said ----------------------------------------------------------------------------
 
@@ -522,6 +526,13 @@ class _Turn:
             failure=stop.failure if stop is not None else None,
             unanswered=stop.question if stop is not None else "",
         )
+
+
+def _of_known(now: Checked, before: Checked) -> tuple[str, ...] | None:
+    """What fails of the tests that were there before: one that is new and fails makes nothing worse."""
+    known = frozenset(before.report.collected)
+    usable = before.failing is not None and now.failing is not None
+    return tuple(t for t in now.failing or () if t in known) if usable else now.failing
 
 
 def _waiting(question: str) -> _Stop:
