@@ -39,6 +39,22 @@ def test_what_a_change_leaves_idle(old: str, new: str, names: set[str]) -> None:
     assert dropped(before, after, None) == set()
 
 
+def test_what_is_imported_is_used_on() -> None:
+    """Within a function or above it; an import that was idle before, or that goes, is none of the change's."""
+    text = "import os\nimport re as regex\n\ndef f(x):\n    import math\n    return math.floor(x), regex.escape(x)\n"
+    before = parse("m.py", text)
+    assert before is not None
+    unit = units(before)[0]
+    for old, new, names in (
+        ("math.floor(x)", "x", {"math"}),
+        ("regex.escape(x)", "x", {"regex"}),
+        ("    import math\n    return math.floor(x)", "    return x", set()),
+    ):
+        after = parse("m.py", text.replace(old, new))
+        assert after is not None
+        assert dropped(before, after, unit) == names
+
+
 def test_loops_that_count_use_no_name() -> None:
     """The variable of a loop over anything else is read, or was meant to be."""
     before = parse("m.py", "def f(xs):\n    return [x + 1 for x in xs], [i for i in range(3)]\n")

@@ -154,15 +154,16 @@ class SyntaxSearch:
         return (*self._probing.held(candidate, suspect), not idle)
 
     def _beam(self, near: Sequence[tuple[Tried, Suspect]]) -> Sequence[tuple[Tried, Suspect]]:
-        """The nearest first, one for each way of failing."""
+        """The nearest of each way of failing, then the second of each, and so on: one way may have a right and a wrong reason."""
         ordered = sorted(
             near,
             key=lambda pair: (*(-x for x in pair[0].rank), pair[0].candidate.candidate_id),
         )
-        kept: dict[str, tuple[Tried, Suspect]] = {}
+        ways: dict[str, list[tuple[Tried, Suspect]]] = {}
         for tried, suspect in ordered:
-            kept.setdefault(tried.way, (tried, suspect))
-        return list(kept.values())
+            ways.setdefault(tried.way, []).append((tried, suspect))
+        rounds = itertools.zip_longest(*ways.values())
+        return [pair for row in rounds for pair in row if pair is not None]
 
     def _full(self, *, passing: bool) -> bool:
         """Whether no more edits are tried: there were too many, or, with `passing`, enough of them pass."""

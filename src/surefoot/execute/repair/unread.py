@@ -21,12 +21,20 @@ def unread(function: FunctionNode) -> frozenset[str]:
 
 
 def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[str]:
-    """Names that a unit had and read before, and still has and reads nowhere after a change."""
+    """Names that a unit had and read before, and still has and reads nowhere after a change; imports of the file likewise."""
     was, now = _node(before, unit), _node(after, unit)
     if was is None or now is None:
         return frozenset()
     found, read = _had(was)
-    return unread(now) & found & read
+    return (unread(now) & found & read) | (_imported(before) & _imported(after, used=False))
+
+
+def _imported(source: Source, *, used: bool = True) -> frozenset[str]:
+    """Names that a file imports anywhere, and reads or reads not."""
+    imports = (n for n in ast.walk(source.tree) if isinstance(n, ast.Import | ast.ImportFrom))
+    names = {(a.asname or a.name).partition(".")[0] for node in imports for a in node.names}
+    read = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
+    return frozenset(n for n in names if (n in read) is used)
 
 
 def _node(source: Source, unit: CodeUnit | None) -> FunctionNode | None:
