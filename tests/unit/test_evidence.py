@@ -1,5 +1,7 @@
 """Done is computed from reports: what does not show it does not pass (promise 1)."""
 
+from dataclasses import replace
+
 import pytest
 
 from surefoot.kernel import evidence
@@ -66,11 +68,20 @@ class TestBaseTests:
             report(a=S, b=P),
             report(),
             report(a=TestOutcome.ERROR, b=P),
+            report(a=P, b=P, c=F),
+            report(a=P, b=P, c=TestOutcome.ERROR),
         ],
     )
     def test_a_lost_broken_or_skipped_test_fails(self, after: TestReport) -> None:
         """The number of collected tests may not fall, and nothing that passed may do less."""
         assert not evidence.base_tests(report(a=P, b=F), after, (), ()).passed
+
+    def test_what_the_base_could_not_collect_may_fail(self) -> None:
+        """A file that could be imported by nobody shows its failing tests for the first time; elsewhere a new one is no proof."""
+        unread = replace(report(a=P), state=ReportState.COLLECTION_ERROR)
+        assert evidence.base_tests(unread, report(a=P, c=F), (), ()).passed
+        assert evidence.base_tests(report(a=P), report(a=P, c=P), (), ()).passed
+        assert evidence.base_tests(report(a=P), report(a=P, c=F), ("c",), ()).passed
 
     def test_a_flaky_test_is_exempt(self) -> None:
         """A test that was shown to flake does not decide."""

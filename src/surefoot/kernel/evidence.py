@@ -84,7 +84,9 @@ def base_tests(
     good = {r.test_id for r in before.results if r.outcome in _GOOD}
     outcomes = {r.test_id: r.outcome for r in after.results}
     was = {r.test_id: r.outcome for r in before.results}
-    new = set(rewritten) - ids_before
+    # What the base could not collect it could not pass either.
+    fresh = before.state is not ReportState.COLLECTION_ERROR
+    new = (ids_after if fresh else set(rewritten)) - ids_before
     broken = {
         t
         for t in (good | new) & ids_after
