@@ -3,7 +3,6 @@
 from surefoot.suite.command_suite import CommandSuite
 from surefoot.suite.detect import detect
 from surefoot.suite.environment import mounts, sees
-from surefoot.suite.flaky import Settled, settle
 from surefoot.suite.foreign_integrity import suspicious_source
 from surefoot.suite.integrity import suspicious
 from surefoot.suite.layout import carried, languages
@@ -16,7 +15,6 @@ __all__ = [
     "CommandPlan",
     "CommandSuite",
     "PytestSuite",
-    "Settled",
     "SuitePlan",
     "ToldSuite",
     "carried",
@@ -26,7 +24,6 @@ __all__ = [
     "languages",
     "mounts",
     "sees",
-    "settle",
     "suspicious",
     "suspicious_source",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.integration.suite.conftest import ADD, ALL, CALC, CLAMP, METHOD, TEST_CALC, Open, Write
 
-from surefoot.suite import SuitePlan, settle
+from surefoot.suite import SuitePlan
 from surefoot.values import ReportState, TestOutcome
 
 FIXED = CALC.replace("total -= 1", "total += 1")
@@ -247,30 +247,6 @@ def test_tests_that_start_python_get_the_tree_under_test(
     )  # without the source root
     suite = open_suite(root, used=replace(plan, source_roots=("src",)))
     assert suite.run(root).passing == ("tests/test_cli.py::test_child",)
-
-
-FLAKY = """
-import pathlib
-def test_flaky():
-    mark = pathlib.Path("mark")
-    if not mark.exists():
-        mark.touch()
-        assert False
-def test_broken(): assert False
-def test_fine(): pass
-"""
-
-
-def test_flaky_tests_are_told_from_failing_ones(write: Write, open_suite: Open) -> None:
-    """A failure that passes when it is run again alone is flaky; one that stays is failing."""
-    root = write({"test_f.py": FLAKY})
-    suite = open_suite(root)
-    first = suite.run(root)
-    assert first.failing == ("test_f.py::test_broken", "test_f.py::test_flaky")
-    settled = settle(suite, root, first)
-    assert settled.flaky == ("test_f.py::test_flaky",)
-    assert settled.failing == ("test_f.py::test_broken",)
-    assert len(settled.reruns) == 2
 
 
 def test_a_project_may_turn_plugins_off(calc: Path, plan: SuitePlan, open_suite: Open) -> None:
