@@ -20,7 +20,7 @@ from surefoot.assembly import (
 )
 from surefoot.codec import encode
 from surefoot.documents import SUMMARY, documents_of
-from surefoot.errors import LockedError, UsageError
+from surefoot.errors import UsageError
 from surefoot.events.orchestration import RunOpened, RunResumed
 from surefoot.events.policy import PolicyWarning
 from surefoot.findings import (
@@ -76,9 +76,7 @@ def start(
         SurefootError: Something is missing; nothing was changed.
     """
     project.repository.require_branch()
-    locked = project.lock.reason()
-    if locked is not None:
-        raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
+    project.require_unlocked()
     frozen = Frozen(settings=project.settings, request=request)
     with scratch_folder(project) as scratch:
         run_id = run_id or around.ids.run_id(around.clock.now())
@@ -130,9 +128,7 @@ def resume(
     Raises:
         UsageError: The run has ended for good.
     """
-    locked = project.lock.reason()
-    if locked is not None:
-        raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
+    project.require_unlocked()
     with (
         open_ledger(project, run_id, around) as ledger,
         # Flags as they are now: a kill switch holds for a run that was begun before it.
@@ -231,7 +227,12 @@ def outcome(project: Project, run_id: RunId) -> Outcome:
 
 
 def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) -> Audit:
-    """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository."""
+    """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository.
+
+    Raises:
+        LockedError: The repository is locked.
+    """
+    project.require_unlocked()
     with scratch_folder(project) as scratch:
         frozen = Frozen(
             settings=project.settings,

@@ -31,7 +31,9 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
 
     Raises:
         AcceptError: It is not complete, was decided before, or does not fit; nothing was changed.
+        LockedError: The repository is locked.
     """
+    project.require_unlocked()
     story = read_story_of(project, RunId(run_id))
     if story.ending:
         raise AcceptError(f"run {run_id} was {story.ending}")

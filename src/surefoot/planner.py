@@ -24,7 +24,7 @@ from surefoot.assembly import (
 )
 from surefoot.codec import decode, encode
 from surefoot.drafting import Desk, Made, PlanRequest, Room
-from surefoot.errors import LockedError, UsageError
+from surefoot.errors import UsageError
 from surefoot.events.orchestration import PhaseChanged, PlanGated, PlanWritten, RunStopped
 from surefoot.gitops.reading import publish_ledger_head, tree_checkout, tree_files
 from surefoot.kernel.budget import exhausted
@@ -67,9 +67,7 @@ def make_plan(project: Project, asked: PlanRequest, around: Surroundings) -> Pla
         SurefootError: Something is missing; nothing was changed.
     """
     project.repository.require_branch()
-    locked = project.lock.reason()
-    if locked is not None:
-        raise LockedError(f"the repository is locked: {locked}; `surefoot unlock` opens it")
+    project.require_unlocked()
     if asked.given is None and asked.request.issue.source == "audit":
         raise UsageError("there is nothing to plan; give an issue, --test or --from PLAN.json")
     frozen = Frozen(settings=project.settings, request=asked.request)

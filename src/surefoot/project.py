@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from surefoot.codec import digest
-from surefoot.errors import EnvironmentBrokenError, RepositoryError, UsageError
+from surefoot.errors import EnvironmentBrokenError, LockedError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
@@ -67,6 +67,16 @@ class Project:
     def lock(self) -> Lock:
         """The execution lock."""
         return Lock(self.folder)
+
+    def require_unlocked(self) -> None:
+        """Let nothing run in a locked repository (SPEC B2).
+
+        Raises:
+            LockedError: It is locked, or its lock cannot be read.
+        """
+        why = self.lock.reason()
+        if why is not None:
+            raise LockedError(f"the repository is locked: {why}; `surefoot unlock` opens it")
 
     @property
     def home(self) -> Path:

@@ -220,9 +220,20 @@ def test_a_read_only_disk(
 
 
 def test_a_locked_repository_runs_nothing(surefoot: Surefoot, patient: Path, scripted: str) -> None:
-    """The lock's reason is told, the answer is no, and unlock opens it again."""
+    """No tool, for whatever command: the lock's reason is told, the answer is no, and unlock opens it again."""
+    solved = surefoot("solve", "ISSUE.md", "--model", scripted, "--json", cwd=patient)
+    run = json.loads(solved.stdout.splitlines()[-1])
+    assert run["status"] == "complete", run["reason"]
     assert surefoot("lock", "--why", "release freeze", cwd=patient).returncode == 0
-    done = surefoot("solve", "ISSUE.md", "--model", scripted, cwd=patient)
-    refuses(done, "release freeze", "unlock", code=10)
-    assert not list((patient / ".surefoot" / "runs").iterdir())
+    before = manifest(patient)
+    for command in (
+        ("solve", "ISSUE.md", "--model", scripted),
+        ("plan", "ISSUE.md", "--model", scripted),
+        ("audit",),
+        ("verify", run["run_id"], "--rerun-tests"),
+        ("accept", run["run_id"]),
+    ):
+        refuses(surefoot(*command, cwd=patient), "release freeze", "unlock", code=10)
+    assert manifest(patient) == before
+    assert [p.name for p in (patient / ".surefoot" / "runs").iterdir()] == [run["run_id"]]
     assert surefoot("unlock", cwd=patient).stdout == "unlocked\n"

@@ -55,9 +55,11 @@ def run_again(
     """Run them in the sandbox as the run did; tests that it found flaky do not count.
 
     Raises:
+        LockedError: The repository is locked.
         SandboxError: There is no sandbox that holds here.
         EnvironmentBrokenError: The tests do not come to an end here, so nothing can be told.
     """
+    project.require_unlocked()
     fill_checkout(project.repository)
     chancy = {
         r.event.text
