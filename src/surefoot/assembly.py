@@ -219,7 +219,7 @@ class Frozen:
             time_s=asked.time_s or run.time_limit_s,
             max_files=None if asked.plan else run.max_files,
             tokens=asked.tokens or run.budget_tokens,
-            cost_usd=asked.cost_usd or run.budget_usd,
+            cost_usd=run.budget_usd if asked.cost_usd is None else asked.cost_usd,
             times=times,
         )
 

@@ -44,3 +44,11 @@ def test_every_setting_is_read_back_as_it_was_written() -> None:
     frozen = replace(FROZEN, settings=settings)
     assert thaw(encode(frozen)) == frozen
     assert frozen.settings.models.card[0].schema_ is True
+
+
+def test_nothing_is_a_ceiling_too() -> None:
+    """What was asked for goes before the settings, a budget of no money as well."""
+    settings = parse_settings({"run": {"budget_usd": 2.0}})
+    for asked, given in ((None, 2.0), (0.0, 0.0), (1.5, 1.5)):
+        request = replace(FROZEN.request, cost_usd=asked)
+        assert Frozen(settings=settings, request=request).overrides.cost_usd == given

@@ -208,10 +208,10 @@ def _is_file(given: str) -> bool:
     return 0 < len(given) < _LONGEST_NAME and "\n" not in given and Path(given).exists()
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, most: int = _MOST_ISSUE_BYTES + 1) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_ISSUE_BYTES + 1)
+            return file.read(most)
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
@@ -234,6 +234,8 @@ def _checked(source: str, data: bytes) -> "Issue":
 
 def _from_sarif(path: Path, root: Path) -> "Issue":
     from surefoot.findings import sarif_to_findings
+    from surefoot.findings.sarif import MAX_BYTES
     from surefoot.values import Issue
 
-    return Issue(source="sarif", findings=sarif_to_findings(_read(path), root=root.resolve()))
+    data = _read(path, MAX_BYTES + 1)
+    return Issue(source="sarif", findings=sarif_to_findings(data, root=root.resolve()))

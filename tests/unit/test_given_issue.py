@@ -1,0 +1,32 @@
+"""What `solve` is given becomes an issue."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from surefoot.cli.solve import read_issue
+from surefoot.errors import UsageError
+
+
+def log(path: Path, text: str) -> Path:
+    """A SARIF file with one result that says `text`."""
+    place = {"physicalLocation": {"artifactLocation": {"uri": "a.py"}, "region": {"startLine": 1}}}
+    result = {"ruleId": "R1", "message": {"text": text}, "locations": [place]}
+    run = {"tool": {"driver": {"name": "t"}}, "results": [result]}
+    path.write_text(json.dumps({"version": "2.1.0", "runs": [run]}))
+    return path
+
+
+def test_a_large_sarif_file_is_read_whole(tmp_path: Path) -> None:
+    """It may be larger than an issue's text may."""
+    (finding,) = read_issue(None, [], log(tmp_path / "f.sarif", "x " * 700_000), tmp_path).findings
+    assert (finding.rule, finding.file) == ("R1", "a.py")
+
+
+def test_a_large_text_is_refused(tmp_path: Path) -> None:
+    """With its limit."""
+    issue = tmp_path / "ISSUE.md"
+    issue.write_text("x " * 700_000)
+    with pytest.raises(UsageError, match="larger than"):
+        read_issue(str(issue), [], None, tmp_path)
