@@ -418,7 +418,7 @@ class PlanIR:
     analysis: str
     steps: tuple[PlanStep, ...]
     verification: tuple[str, ...]
-    """Test ids or commands that must hold at the end."""
+    """What shows the end, told to who works; what must hold is the kernel's to say."""
     complexity: Complexity
     confidence: float
     risk_factors: tuple[str, ...] = ()

@@ -250,7 +250,9 @@ def test_what_a_run_decided_can_be_read_and_learned_from(
     receipt = json.loads((folder / "RECEIPT.json").read_text())
     assert [c["tool"] for c in receipt["tool_calls"]] == ["file_read"] * 3 + ["file_edit"]
     lines = [json.loads(line) for line in (folder / "REPLAY.jsonl").read_text().splitlines()]
-    assert [line["type"] for line in lines].count("ToolResult") == 4
+    types = [line["type"] for line in lines]
+    assert (types.count("PlanStart"), types.count("ToolResult")) == (1, 4)
+    assert len(receipt["plan_hashes"]) == 1
 
 
 def test_a_mistake_is_told_and_mended(surefoot: Surefoot, tmp_path: Path) -> None:
@@ -281,7 +283,9 @@ def test_done_is_not_believed(surefoot: Surefoot, tmp_path: Path) -> None:
     assert run["commit"] is None
     plans = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "plan.revised"]
     assert len({p["plan_hash"] for p in plans}) >= 4
-    assert all("must pass and do not" in p["reason"] for p in plans)
+    mended = [p["reason"] for p in plans if p["reason"] != "the unit's plan as one step"]
+    assert len(mended) >= 4
+    assert all("must pass and do not" in reason for reason in mended)
 
 
 @pytest.mark.parametrize(
@@ -306,10 +310,26 @@ def test_what_a_failed_check_means_changes_the_plan(
     assert run["status"] != "complete"
     seen = events(surefoot, root, run["run_id"])
     plans = [e for e in seen if e["kind"] == "plan.revised"]
-    assert [p["reason"].partition(",")[0] for p in plans] == actions
-    assert len({p["plan_hash"] for p in plans}) == len(actions)
+    first, *later = [p["reason"].partition(",")[0] for p in plans]
+    assert (first, later) == ("the unit's plan as one step", actions)
+    assert len({p["plan_hash"] for p in plans}) == len(plans)
     asked = [e for e in seen if e["kind"] == "question.asked"]
     assert len(asked) == actions.count("Escalate")
+
+
+def test_the_next_turn_knows_how_the_last_one_ended(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Its checkpoint stands among what is known; the model here does nothing right before it reads of it."""
+    root = repository(tmp_path, BUG)
+    known = r"(?s)\A(?=.*The turn before ended as )(?=.*nothing yet)"
+    rules = [
+        {"purpose": "tool_call", "pattern": known, "reply": BUG_EDITS[3]},
+        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[0]},
+        {"purpose": "tool_call", "reply": done()},
+    ]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    assert run["turns"] == 2
 
 
 def test_existing_tests_are_not_the_models_to_change(surefoot: Surefoot, tmp_path: Path) -> None:
@@ -369,7 +389,7 @@ PLAN = {
         },
     ],
     "verification": ["tests/test_currency.py"],
-    "risk_factors": [],
+    "risk_factors": ["callers elsewhere"],
     "confidence": 0.9,
 }
 
@@ -392,7 +412,8 @@ def test_a_large_task_gets_a_plan_whose_order_holds(
         {"purpose": planned_by, "reply": json.dumps(PLAN)},
     ]
     long = FEATURE + "\nThe amount stays where it is. " * 10
-    in_test = r".*\[>\] test \(modify\)"
+    end = r"Shows the end: tests/test_currency\.py\nBeware: callers elsewhere"
+    in_test = rf".*\[>\] test \(modify\).*{end}"
     later: list[dict[str, object]] = [
         {"purpose": "tool_call", "pattern": rf"(?s)^7\. file_edit{in_test}", "reply": done()},
         {"purpose": "tool_call", "pattern": rf"(?s)^6\. file_edit{in_test}", "reply": EDITS[6]},
@@ -517,6 +538,31 @@ def test_a_line_has_the_name(cents):
     assert surefoot("verify", cwd=root).returncode == 0
     again = surefoot("replay", cwd=root)
     assert again.returncode == 0, again.stderr
+
+
+FLAKY = """from pathlib import Path
+
+
+def test_flaky():
+    mark = Path("mark")
+    if not mark.exists():
+        mark.touch()
+        assert False
+
+
+def test_broken():
+    assert False
+"""
+
+
+def test_a_test_that_flakes_is_told_from_one_that_fails(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Run again alone on the same tree, it passes: that is on record, and only the other one counts as failing there."""
+    root = repository(tmp_path, BUG | {"tests/test_flaky.py": FLAKY})
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    facts = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "fact.learned"]
+    told = {fact["text"] for fact in facts if fact["topic"] == "flaky"}
+    assert told == {"tests/test_flaky.py::test_flaky"}
 
 
 def test_what_no_tree_can_hold_fails_the_turn_not_the_run(

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from surefoot.codec import canonical, digest_of, encode
 from surefoot.decisions.complexity import (
     COMPLEXITY,
+    ComplexityAnswer,
     ComplexityQuestion,
     clear_case,
     deep_due,
@@ -66,6 +67,7 @@ from surefoot.kernel.ports import (
     Workspace,
 )
 from surefoot.values import (
+    Checkpoint,
     Complexity,
     ModelFailure,
     PlanIR,
@@ -175,7 +177,7 @@ class _Turn:
     def __init__(self, ports: _Ports, limits: AgentLimits) -> None:
         self._p, self._limits = ports, limits
         self._said: list[str] = []
-        self._facts: list[str] = []
+        self._facts = _known_from(ports.task.last)
         self._taken: list[Taken] = []
         self._seen: set[tuple[ToolCall, TreeId]] = set()
         self._effective = 0
@@ -271,7 +273,7 @@ class _Turn:
         judged = without_model(facts) if isinstance(size, Unanswered) else size.answer
         small_task = judged.complexity == Complexity.LOW.value and not p.task.refuted
         if small_task or self._place.small_model:
-            return self._own_plan()
+            return self._revise(self._own_plan(judged), "the unit's plan as one step")
         made = decide(
             DEEP_PLANNING if deep_due(judged) else PLANNING,
             PlanningQuestion(
@@ -294,10 +296,11 @@ class _Turn:
             plan_of(made.answer, Complexity(judged.complexity)), "planned by the model"
         )
 
-    def _own_plan(self) -> PlanIR:
-        """The unit's plan as one step."""
-        made = plan_of(self._own_answer(), self._p.task.unit.plan.complexity)
-        return replace(self._p.task.unit.plan, steps=made.steps)
+    def _own_plan(self, judged: ComplexityAnswer) -> PlanIR:
+        """The unit's plan as one step, as complex as it was judged."""
+        size = Complexity(judged.complexity)
+        made = plan_of(self._own_answer(), size)
+        return replace(self._p.task.unit.plan, steps=made.steps, complexity=size)
 
     def _own_answer(self) -> PlanningAnswer:
         """What the rule plans: one step for the whole change, which must not end as the last attempt did."""
@@ -526,6 +529,16 @@ class _Turn:
             failure=stop.failure if stop is not None else None,
             unanswered=stop.question if stop is not None else "",
         )
+
+
+def _known_from(last: Checkpoint | None) -> list[str]:
+    """What the checkpoint of the turn before says that is known."""
+    if last is None:
+        return []
+    known = [f"The turn before ended as {last.outcome}: {cut(last.summary, _FACT_CHARACTERS)}"]
+    if last.remaining_items:
+        known.append(f"Left open by it: {', '.join(last.remaining_items[:_MOST_FACTS])}")
+    return known
 
 
 def _of_known(now: Checked, before: Checked) -> tuple[str, ...] | None:

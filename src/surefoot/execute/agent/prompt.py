@@ -150,6 +150,8 @@ def _plan(scene: Scene) -> str:
     for step in scene.plan.steps:
         mark = "x" if step.step_id in scene.done else ">" if step == scene.step else " "
         lines.append(f"[{mark}] {step.step_id} ({step.intent}): {step.description}")
+    lines += [f"Shows the end: {told}" for told in scene.plan.verification]
+    lines += [f"Beware: {risk}" for risk in scene.plan.risk_factors]
     return "\n".join(lines)
 
 
