@@ -20,11 +20,12 @@ from surefoot.assembly import (
 )
 from surefoot.codec import encode
 from surefoot.documents import SUMMARY, documents_of
-from surefoot.errors import UsageError
+from surefoot.errors import SettingsError, UsageError
 from surefoot.events.orchestration import RunOpened, RunResumed
 from surefoot.events.policy import PolicyWarning
 from surefoot.findings import (
     BASELINE_NAME,
+    NoTests,
     read_baseline,
     run_audit,
 )
@@ -239,8 +240,15 @@ def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) 
             request=Request(issue=Issue(source="audit"), unsandboxed=unsandboxed),
         )
         processes = open_processes(unsandboxed=unsandboxed, scratch=scratch)
-        plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
-        auditors = auditors_of(project, frozen, processes, plan, suite, around)
+        try:
+            plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
+            auditors = auditors_of(project, frozen, processes, plan, suite, around)
+        except SettingsError as error:
+            untested = NoTests(str(error))
+            auditors = auditors_of(project, frozen, processes, None, None, around)
+            wanted = frozen.settings.audit.tools
+            if wanted is None or untested.tool in wanted:
+                auditors = (*auditors, untested)
         tree = project.repository.tree
         with tree_checkout(project.repository, tree, scratch) as root:
             return run_audit(auditors, root, baseline=read_baseline(project.root / BASELINE_NAME))

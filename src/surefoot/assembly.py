@@ -444,11 +444,11 @@ def auditors_of(
     project: Project,
     frozen: Frozen,
     processes: Processes,
-    plan: SuitePlan | CommandPlan,
-    suite: Suite,
+    plan: SuitePlan | CommandPlan | None,
+    suite: Suite | None,
     around: Surroundings,
 ) -> tuple[Auditor, ...]:
-    """Who is asked before and after."""
+    """Who is asked before and after; without a suite nobody runs tests."""
     settings = frozen.settings.audit
     toolchain = _toolchain(around, settings.timeout_s)
     bare = frozen.request.issue.source in ("audit", "sarif")

@@ -137,3 +137,23 @@ def test_a_run_that_only_looks_says_what_it_saw(
     assert told[0].startswith("- critical: tests/test_keys.py:9")
     assert told[1].startswith("- high: keys.py:")
     assert any("F541" in line for line in told[2:])
+
+
+def test_a_project_without_tests_is_audited(surefoot: Surefoot, tmp_path: Path) -> None:
+    """By all others; that nobody knows its tests is told and no pass, until the settings leave them out."""
+    root = tmp_path / "keys"
+    root.mkdir()
+    (root / "keys.py").write_text(KEYS)
+    who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+    for argv in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "first")):
+        subprocess.run(["git", *who, *argv], cwd=root, check=True)
+    told = surefoot("audit", cwd=root)
+    assert told.returncode == 0, told.stderr
+    assert "keys.py:9:12 B324" in told.stdout
+    (tests,) = [line for line in told.stdout.splitlines() if line.startswith("tests ")]
+    assert "missing" in tests
+    assert "no tests were found" in tests
+    refused = surefoot("audit", "--enforce", cwd=root)
+    assert refused.returncode == 10
+    (root / "surefoot.toml").write_text('[audit]\ntools = ["mypy"]\n')
+    assert "tests " not in surefoot("audit", cwd=root).stdout

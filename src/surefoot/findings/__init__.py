@@ -10,7 +10,7 @@ from surefoot.findings.sarif_write import write_sarif
 from surefoot.findings.severity import TABLE_VERSION
 from surefoot.findings.summary import fail_reason, rows, summary, summary_json, worst_first
 from surefoot.findings.tools.command import CommandAuditor
-from surefoot.findings.tools.suite import TestsAuditor
+from surefoot.findings.tools.suite import NoTests, TestsAuditor
 from surefoot.findings.tree import looks_like_test, python_files
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "TABLE_VERSION",
     "CommandAuditor",
     "GamingReviewer",
+    "NoTests",
     "Raw",
     "SarifError",
     "TestsAuditor",

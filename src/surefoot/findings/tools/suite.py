@@ -39,6 +39,22 @@ class TestsAuditor:
         return result_of(self._suite.run(root), root)
 
 
+class NoTests:
+    """Stands for the tests of a project of which nobody knows how it tests itself; that is no pass."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    @property
+    def tool(self) -> str:
+        """As that of those that run."""
+        return "tests"
+
+    def audit(self, _root: Path) -> AuditorResult:
+        """Nothing was run, and why."""
+        return AuditorResult(tool=self.tool, state=AuditorState.MISSING, message=self._why)
+
+
 def result_of(report: TestReport, root: Path) -> AuditorResult:
     """A test report, wherever it came from, as an auditor's result."""
     if report.state is not ReportState.COMPLETE:
