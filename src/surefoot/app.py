@@ -259,13 +259,21 @@ def checked_again(
 ) -> str | None:
     """Hold a tree that is not the run's own (replayed, or edited by a hook) against the present tip.
 
-    The tip's tests that pass must pass on it, and so must the tests that the run was about. Returns the refusal.
+    The tip's tests that pass must pass on it, and so must the tests that the run was about; what guards the work may not
+    differ from the tip where the run did not change it. Returns the refusal.
     """
-    frozen = thaw(journal.get(_opened_of(story).settings))
+    frozen, own = thaw(journal.get(_opened_of(story).settings)), run_diff(project, story)
+    tip = project.repository.tree
     with scratch_folder(project) as scratch:
         processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
         _, suite = suite_of(project, frozen.settings, processes, around, scratch)
-        with tree_checkout(project.repository, project.repository.tree, scratch) as root:
+        now = tree_diff(project.repository, tip, tree, scratch)
+        if own is None or now is None:
+            return "git no longer has all that the run changed"
+        for path in now.paths:
+            if path not in own.paths and (suite.is_test_path(path) or suite.is_control_path(path)):
+                return f"{path} guards the work and was changed by something else than the run"
+        with tree_checkout(project.repository, tip, scratch) as root:
             before = suite.run(root)
         with tree_checkout(project.repository, tree, scratch) as root:
             after = suite.run(root)

@@ -11,7 +11,7 @@ from surefoot.app import resume, start
 from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
-from surefoot.errors import UsageError
+from surefoot.errors import AcceptError, UsageError
 from surefoot.events.orchestration import RunOpened, RunStopped
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
@@ -134,6 +134,43 @@ def test_accept_gives_hooks_what_git_ignores(
     opened(project, around, scripted, RunStatus.COMPLETE)
     assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
     assert (project.root / "new.py").exists()
+
+
+def test_accept_tests_again_where_the_branch_has_moved(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Work and tip may each pass and not do so together: then it is refused, with the test, and nothing has changed."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    test = project.root / "tests" / "test_alone.py"
+    test.write_text(
+        "from pathlib import Path\n\n\ndef test_alone():\n    assert not Path('new.py').exists()\n"
+    )
+    git(project, "add", ".")
+    git(
+        project, "-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "-qm", "moved"
+    )
+    tip = git(project, "rev-parse", "HEAD")
+    with pytest.raises(AcceptError, match="test_alone"):
+        accept(open_project(project.root, project.places), RUN, around)
+    assert git(project, "rev-parse", "HEAD") == tip
+    assert not (project.root / "new.py").exists()
+
+
+def test_accept_lets_no_hook_change_what_guards_the_work(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """A hook may format the work; a test that it brings is none of the run's."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    hooks = project.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    (hooks / "pre-commit").write_text(
+        "#!/bin/sh\necho > tests/test_hook.py\ngit add tests/test_hook.py\n"
+    )
+    (hooks / "pre-commit").chmod(0o755)
+    tip = git(project, "rev-parse", "HEAD")
+    with pytest.raises(AcceptError, match=r"tests/test_hook\.py guards the work"):
+        accept(project, RUN, around)
+    assert git(project, "rev-parse", "HEAD") == tip
 
 
 def test_generated_files_that_are_tracked_are_no_hindrance(
