@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.assembly import Surroundings
-from surefoot.errors import SurefootError
+from surefoot.assembly import Frozen, Request, Surroundings, lineup_of
+from surefoot.errors import RepositoryError, SurefootError
 from surefoot.gitops import check_git
 from surefoot.models import known_models
 from surefoot.project import Places, open_project
 from surefoot.sandbox import conformance, open_processes
 from surefoot.suite import SuitePlan, detect
-from surefoot.values import SandboxLevel
+from surefoot.values import Issue, SandboxLevel
 
 _DISK_BYTES = 2 * 1024**3
 
@@ -33,7 +33,7 @@ def examine(repo: Path, places: Places, around: Surroundings) -> tuple[Check, ..
     bodies: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("git", lambda: _git(around)),
         ("sandbox", lambda: _sandbox(places)),
-        ("model", lambda: _model(places)),
+        ("model", lambda: _models(repo, places, around)),
         ("disk", lambda: _disk(places)),
         ("repository", lambda: _repository(repo, places, around)),
     )
@@ -43,6 +43,10 @@ def examine(repo: Path, places: Places, around: Surroundings) -> tuple[Check, ..
             found += body()
         except SurefootError as error:
             found.append(Check(name=name, ok=False, detail=str(error)))
+        except OSError as error:
+            told = f"{error.filename}: {error.strerror}"
+            mend = "set SUREFOOT_HOME to a folder that can be written"
+            found.append(Check(name=name, ok=False, detail=told, mend=mend))
     return tuple(found)
 
 
@@ -66,9 +70,28 @@ def _sandbox(places: Places) -> Iterator[Check]:
         )
 
 
-def _model(places: Places) -> Iterator[Check]:
-    for model in known_models(places.cache):
-        yield Check(name="model", ok=model.ready, detail=f"{model.spec}: {model.detail}")
+def _models(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]:
+    """The models that a run here would ask; none of them is asked, which `surefoot models test` does."""
+    embedded = {m.spec: m for m in known_models(places.cache)}
+    try:
+        project = open_project(repo, places)
+    except RepositoryError:  # told by the check of the repository
+        for model in embedded.values():
+            yield Check(name="model", ok=model.ready, detail=f"{model.spec}: {model.detail}")
+        return
+    frozen = Frozen(settings=project.settings, request=Request(issue=Issue(source="audit")))
+    lineup = lineup_of(project, frozen, around.environ)
+    for part in lineup.parts():
+        name, role = part.model, " and ".join(part.roles) or "is named"
+        if part.denial is not None:
+            told = f"{name} may not be asked: {part.denial.reason}"
+            yield Check(name="model", ok=False, detail=told)
+        elif name in embedded:
+            model = embedded[name]
+            yield Check(name="model", ok=model.ready, detail=f"{name} {role}: {model.detail}")
+        else:
+            lineup.open(name)
+            yield Check(name="model", ok=True, detail=f"{name} {role}; `surefoot models test` asks")
 
 
 def _disk(places: Places) -> Iterator[Check]:
