@@ -193,9 +193,13 @@ def test_mirrored():
 
 
 def test_what_the_docstring_shows_is_mended_too(tmp_path: Path) -> None:
-    """One edit is enough for the tests; the docstring's example says that it is not all, and a second one is found."""
+    """One edit is enough for the tests; the docstring's example says that it is not all: a second one is found, and an answer agrees."""
     shop = Shop(tmp_path, WORDS, code=UNASKED_FAULT, max_candidates=1_000)
-    run = shop.solve([], issue="mirrored('x') gives '', not 'x'")
+    issue = "mirrored('x') gives '', not 'x'"
+    assert shop.solve([], issue=issue)["status"] == "blocked"
+    right = UNASKED_FAULT.replace("not not", "not").replace("start = -1", "start = 0")
+    answer = {"pattern": "mirrored", "reply": f"```python\n{right[right.index('def') :]}```"}
+    run = shop.solve([answer], issue=issue)
     assert run["status"] == "complete", run["reason"]
     fixed = shop.show(f"{run['commit']}:shop.py")
     assert "start = 0" in fixed

@@ -114,14 +114,14 @@ def changed_lines(before: str, after: str) -> int:
 
 
 def changed_words(before: str, after: str) -> int:
-    """Names, numbers and signs added and removed in the lines that changed, the larger of both sides of each change."""
+    """Names, numbers and signs that a change brings into the lines that it changes; what only goes counts nothing."""
     old, new = before.splitlines(), after.splitlines()
     found = 0
     for tag, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             was, now = (_WORD.findall("\n".join(rows)) for rows in (old[i:j], new[k:m]))
             words = difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
-            found += sum(max(b - a, d - c) for kind, a, b, c, d in words if kind != "equal")
+            found += sum(d - c for kind, _, _, c, d in words if kind != "equal")
     return found
 
 

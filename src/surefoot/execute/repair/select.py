@@ -206,8 +206,8 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluste
 
 
 def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
-    """The smallest first; what nothing but the known tests speaks for after what the model thought of."""
-    unlikely = passing.words is None and not passing.samples
+    """The smallest first; what nothing but the known tests speaks for after what the model thought of, and so is patchwork."""
+    unlikely = passing.is_patchwork or (passing.words is None and not passing.samples)
     return (
         unlikely,
         passing.changed_lines,
