@@ -65,6 +65,16 @@ _ACTIONS: Final[dict[Category, Action]] = {
 }
 
 
+_LEFT: Final[dict[Action, tuple[str, str, StepIntent]]] = {
+    "FixAndRetry": (
+        "fix",
+        "mend what the checks hold against the work (see Tests)",
+        StepIntent.MODIFY,
+    ),
+    "Escalate": ("ask", "a person says whether the work goes on", StepIntent.VERIFY),
+    "Abort": ("stop", "the work ends as it is", StepIntent.VERIFY),
+}
+"""The step that an action leaves to do: its name, what it is, its intent."""
 _MISSING: Final = re.compile(
     r"No module named '(?P<python>[\w.]+)'|Cannot find (?:module|package) '(?P<node>[^']+)'"
 )
@@ -127,27 +137,16 @@ def revised(plan: PlanIR, question: TriageQuestion, action: Action) -> PlanIR:
     """
     if action in ("RetryLarger", "RetryLonger"):
         return replace(plan, steps=(), room=plan.room + 1)
-    number = question.attempt + 1
-    if action == "Escalate":
-        step = _step(f"ask-{number}", "a person says whether the work goes on", StepIntent.VERIFY)
-    elif action == "Abort":
-        step = _step(f"stop-{number}", "the work ends as it is", StepIntent.VERIFY)
-    else:
-        told = "mend what the checks hold against the work (see Tests)"
-        step = _step(f"fix-{number}", told, StepIntent.MODIFY)
-    against = tuple(f"no longer: {told[:_SHORT]}" for told in question.complaints)
-    return replace(plan, steps=(replace(step, acceptance=against),))
-
-
-def _step(step_id: str, description: str, intent: StepIntent) -> PlanStep:
-    return PlanStep(
-        step_id=step_id,
+    name, description, intent = _LEFT[action]
+    step = PlanStep(
+        step_id=f"{name}-{question.attempt + 1}",
         description=description,
         intent=intent,
         max_iterations=_FIX_ITERATIONS,
-        acceptance=(),
+        acceptance=tuple(f"no longer: {told[:_SHORT]}" for told in question.complaints),
         rollback="the turn's start tree",
     )
+    return replace(plan, steps=(step,))
 
 
 def _category(question: TriageQuestion) -> Category:

@@ -70,6 +70,7 @@ class Passing:
     special: str | None
     """How it answers single test inputs by name, when it does."""
     changed_words: int = 0
+    """Names, numbers and signs that it brings into the lines that it changes."""
     neighbours: tuple[bool, ...] = ()
     """Which tests that fail on the base and that nobody asked for pass as well."""
     lost: bool = False
@@ -102,7 +103,7 @@ class Cluster:
     @property
     def is_patchwork(self) -> bool:
         """Edits that mend nothing one by one, and no sample: of the many ways to combine edits, some pass few tests by chance."""
-        return not self.samples and all(p.is_patchwork for p in self.members)
+        return all(p.is_patchwork for p in self.members)
 
     @property
     def is_one_answer(self) -> bool:
