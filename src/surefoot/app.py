@@ -30,7 +30,13 @@ from surefoot.findings import (
     run_audit,
 )
 from surefoot.gitops.collect import remove_worktree
-from surefoot.gitops.reading import publish_ledger_head, tree_checkout, tree_diff, untracked
+from surefoot.gitops.reading import (
+    publish_ledger_head,
+    tree_checkout,
+    tree_diff,
+    uncommitted,
+    untracked,
+)
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
@@ -94,6 +100,9 @@ def start(
             if project.untrusted:
                 told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
                 journal.record(PolicyWarning(rule="untrusted-settings", what=told))
+            if left := uncommitted(project.repository):
+                told = f"{evidence.names(left)}: not committed, so not part of the run"
+                journal.record(PolicyWarning(rule="uncommitted", what=told))
             for told in read_mode(frozen.mode)[1]:
                 journal.record(PolicyWarning(rule="mode", what=told))
             with open_workspace(

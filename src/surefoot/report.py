@@ -75,6 +75,8 @@ class Summary(TypedDict):
     base: str
     branch: str
     commit: str | None
+    not_accepted: NotRequired[str]
+    """Why `--accept` was refused."""
     files: list[str]
     evidence: list[EvidenceSummary]
     strength: NotRequired[StrengthSummary]

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
-from surefoot.errors import LockedError, PlanRefusedError, SettingsError, SurefootError, UsageError
+from surefoot.errors import (
+    AcceptError,
+    LockedError,
+    PlanRefusedError,
+    SettingsError,
+    SurefootError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from surefoot.assembly import Surroundings
@@ -80,7 +87,7 @@ def _refuse(told: str, kind: str, exit_code: int, *, json: bool) -> NoReturn:
 def _exit_code(error: SurefootError) -> int:
     if isinstance(error, UsageError | SettingsError):
         return 2 if isinstance(error, UsageError) else 1
-    return NO if isinstance(error, LockedError | PlanRefusedError) else 1
+    return NO if isinstance(error, AcceptError | LockedError | PlanRefusedError) else 1
 
 
 def places() -> "Places":

@@ -30,6 +30,7 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted, killed, paused, or ran out of budget."""
     project = open_here(repo)
+    from surefoot.app import read_story_of
     from surefoot.assembly import Request
     from surefoot.planrun.run import go_on as take_up
     from surefoot.values import Issue
@@ -42,7 +43,9 @@ def resume(
         tokens=budget_tokens,
     )
     around, view = watched(quiet=quiet or json, asks=not json)
-    result = take_up(project, project.find_run(run), around, larger)
+    run_id = project.find_run(run)
+    view.goes_on_from(read_story_of(project, run_id).state.spend)
+    result = take_up(project, run_id, around, larger)
     view.close()
     finish(project, result, around, accept=accept, json=json, quiet=quiet)
 

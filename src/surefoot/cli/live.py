@@ -10,6 +10,7 @@ from typing import TextIO
 
 from surefoot.events.calls import (
     BudgetPressure,
+    BudgetSettled,
     ModelAsked,
     ModelGrounded,
     ModelWaited,
@@ -40,7 +41,7 @@ from surefoot.events.work import (
 )
 from surefoot.kernel.ports import Answer
 from surefoot.kernel.strength import in_words
-from surefoot.values import Diff
+from surefoot.values import Diff, Spend, Usage
 
 _REDRAW_S = 0.1
 
@@ -62,9 +63,16 @@ class LiveView:
         self._asked = 0
         self._time_s = 0.0
         self._tokens: int | None = None
+        self._usd: float | None = None
+        self._used = Usage()
+        self._before_s = 0.0
         self._guard = threading.Lock()
         self._whose = ""
         """The unit of a plan whose run is heard at this moment; empty for the run that was asked for."""
+
+    def goes_on_from(self, spend: Spend) -> None:
+        """What the run had used before this process took it up."""
+        self._before_s, self._used, self._asked = spend.time_s, spend.usage, spend.model_calls
 
     def seen(self, recorded: Recorded) -> None:
         """Show one event, if it is one to show; the runs of a plan's units tell from their own threads."""
@@ -82,18 +90,30 @@ class LiveView:
     def _say(self, text: str) -> None:
         clear = "\r\x1b[K" if self._moving else ""
         whose = f"[{self._whose}] " if self._whose else ""
-        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {whose}{text}\n")
+        # Titles, facts and summaries are a repository's or a model's words.
+        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {whose}{_line(text)}\n")
         self._out.flush()
 
     def _status(self) -> str:
         used = self._now() - self._began
-        left = f"{max(self._time_s - used, 0):.0f}s left" if self._time_s else ""
-        parts = [self._phase, self._unit, self._model, self._tests]
+        parts = [self._left(used), self._phase, self._unit, self._model, self._tests]
         if self._tried:
             parts.append(f"{self._tried} tried")
         if self._asked:
             parts.append(f"{self._asked} model calls")
-        return f"{used:7.1f}s  " + " | ".join(p for p in [*parts, left] if p)[:110]
+        return f"{used:7.1f}s  " + _line(" | ".join(p for p in parts if p))[:110]
+
+    def _left(self, used_s: float) -> str:
+        """Of each ceiling that the run has."""
+        left = []
+        if self._time_s:
+            left.append(f"{max(self._time_s - self._before_s - used_s, 0):.0f} s")
+        if self._tokens is not None:
+            spent = self._used.prompt_tokens + self._used.completion_tokens
+            left.append(f"{max(self._tokens - spent, 0):,} tokens")
+        if self._usd is not None:
+            left.append(f"{max(self._usd - self._used.cost_usd, 0):.2f} USD")
+        return f"{', '.join(left)} left" if left else ""
 
     @singledispatchmethod
     def _show(self, event: object) -> None:
@@ -115,8 +135,12 @@ class LiveView:
 
     @_show.register
     def _(self, event: PolicyResolved) -> None:
-        self._time_s = event.time_s
-        self._tokens = event.tokens
+        if not self._whose:  # a unit of a plan has ceilings of its own
+            self._time_s, self._tokens, self._usd = event.time_s, event.tokens, event.cost_usd
+
+    @_show.register
+    def _(self, event: BudgetSettled) -> None:
+        self._used += event.usage
 
     @_show.register
     def _(self, event: PhaseChanged) -> None:
@@ -243,6 +267,10 @@ class LiveView:
 def printable(text: str) -> str:
     """Text in which nothing moves the cursor, hides or turns around: who approves a diff has to see all of it."""
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
+def _line(text: str) -> str:
+    return printable(text).replace("\n", " ").replace("\t", " ")
 
 
 class Terminal:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli.common import (
+    NO,
     JsonOption,
     RepoOption,
     command,
@@ -30,7 +31,7 @@ from surefoot.cli.options import (
     UnsandboxedOption,
     UsdOption,
 )
-from surefoot.errors import UsageError
+from surefoot.errors import AcceptError, UsageError
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome
@@ -135,21 +136,26 @@ def finish(
     """Print how it ended, accept if asked, and exit with the status's code."""
     from surefoot.values import EXIT_CODES, RunStatus
 
-    summary = result.summary
+    summary, code = result.summary, EXIT_CODES[result.status]
     if accept and result.status is RunStatus.COMPLETE:
         from surefoot.handover import accept as take_over
 
-        commit = take_over(project, summary["run_id"], around)
-        summary = {**summary, "commit": commit}
-        if not json and not quiet:
-            typer.echo(f"accepted as {commit}", err=True)
+        try:
+            commit = take_over(project, summary["run_id"], around)
+        except AcceptError as error:
+            summary, code = {**summary, "not_accepted": str(error)}, NO
+            typer.echo(f"surefoot: not accepted: {error}", err=True)
+        else:
+            summary = {**summary, "commit": commit}
+            if not json and not quiet:
+                typer.echo(f"accepted as {commit}", err=True)
     if json:
         print_json(summary)
     elif not quiet:
         typer.echo(result.report)
     else:
         typer.echo(f"{summary['run_id']} {summary['status']}: {summary['reason']}")
-    raise typer.Exit(EXIT_CODES[result.status])
+    raise typer.Exit(code)
 
 
 def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Path) -> "Issue":

@@ -47,6 +47,12 @@ def untracked(repository: Repository, tree: TreeId, paths: Sequence[str]) -> tup
     return tuple(path for path in paths if path not in held)
 
 
+def uncommitted(repository: Repository) -> tuple[str, ...]:
+    """Paths of the user's checkout that differ from HEAD or are new; a new folder is one path, ignored ones are none."""
+    shape = ("--porcelain", "-z", "--untracked-files=normal", "--no-renames")
+    return tuple(field[3:] for field in repository.git().run("status", *shape).fields)
+
+
 @contextlib.contextmanager
 def tree_checkout(repository: Repository, tree: TreeId, scratch: Path) -> Iterator[Path]:
     """A directory under `scratch` that holds exactly `tree` and its submodules, gone afterwards."""

@@ -32,7 +32,8 @@ def _line(report: TestReport) -> str:
     return f"{len(report.passing)} passed, {len(report.failing)} failed of {len(report.collected)}"
 
 
-def _names(ids: Iterable[str], most: int = 3) -> str:
+def names(ids: Iterable[str], most: int = 3) -> str:
+    """The first of them, in order, and how many more there are."""
     listed = sorted(ids)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
@@ -50,15 +51,15 @@ def target_tests(
     if not targets:
         told = "no test shows the problem, so nothing can show that it is gone"
     elif unproven:
-        told = f"not seen failing on the base: {_names(unproven)}"
+        told = f"not seen failing on the base: {names(unproven)}"
     elif still:
-        told = f"not passing: {_names(still)} ({_line(after)})"
+        told = f"not passing: {names(still)} ({_line(after)})"
     else:
-        told = f"passed: {_names(targets)}"
+        told = f"passed: {names(targets)}"
     return Evidence(
         kind="failing-tests",
         command=" ".join(after.command),
-        before=f"failed: {_names(targets)}" if targets else "none named",
+        before=f"failed: {names(targets)}" if targets else "none named",
         after=told,
         passed=passed,
         events=events,
@@ -103,9 +104,9 @@ def base_tests(
     passed = usable and not lost and not broken and len(ids_after) >= len(ids_before) - len(may_go)
     told = _line(after)
     if lost:
-        told += f"; no longer collected: {_names(lost)}"
+        told += f"; no longer collected: {names(lost)}"
     if broken:
-        told += f"; broken: {_names(broken)}"
+        told += f"; broken: {names(broken)}"
     return Evidence(
         kind="base-tests",
         command=" ".join(after.command),
@@ -158,7 +159,7 @@ def early_tests(
         kind="base-tests",
         command=" ".join(before.command),
         before=_line(before),
-        after=f"broken: {_names(broken)}, of the {len(some.collected)} tests that the change can reach",
+        after=f"broken: {names(broken)}, of the {len(some.collected)} tests that the change can reach",
         passed=False,
         events=events,
     )
@@ -168,9 +169,9 @@ def changed_files(paths: Collection[str], before: Audit, after: Audit) -> Eviden
     """No auditor says anything blocking of a changed file that it did not say of the base, and none fell silent."""
     new = [f for f in added_findings(before.blocking, after.blocking) if f.file in paths]
     silent = _silent(before, after)
-    told = "nothing new" if not new else f"new: {_names(f.finding_id for f in new)}"
+    told = "nothing new" if not new else f"new: {names(f.finding_id for f in new)}"
     if silent:
-        told += f"; no answer from {_names(silent)}"
+        told += f"; no answer from {names(silent)}"
     return Evidence(
         kind="changed-files",
         command="surefoot audit",
@@ -200,20 +201,20 @@ def new_tests(
         and on_result.state is ReportState.COMPLETE
     )
     told = (
-        f"passed: {_names(new_ids)}"
+        f"passed: {names(new_ids)}"
         if new_ids
         else "there is none, and nothing else shows the change"
     )
     if not usable:
         told = f"on the base: {_line(on_base)}; on the result: {_line(on_result)}"
     elif theatrical:
-        told = f"passes without the change: {_names(theatrical)}"
+        told = f"passes without the change: {names(theatrical)}"
     elif not_passing:
-        told = f"not passing: {_names(not_passing)}"
+        told = f"not passing: {names(not_passing)}"
     return Evidence(
         kind="new-tests",
         command=" ".join(on_result.command),
-        before=f"failed on the base: {_names(failed)}",
+        before=f"failed on the base: {names(failed)}",
         after=told,
         passed=bool(new_ids) and usable and not theatrical and not not_passing,
         events=events,
@@ -244,7 +245,7 @@ def protected_files(diff: Diff, guarded: Collection[str], announced: Collection[
         kind="protected-files",
         command=f"git diff --name-only {diff.before} {diff.after}",
         before="tests, CI and tool configuration as on the base",
-        after=f"changed: {_names(touched)}" if touched else "unchanged",
+        after=f"changed: {names(touched)}" if touched else "unchanged",
         passed=not touched,
     )
 
@@ -270,13 +271,13 @@ def findings_gone(
     silent = _silent(before, after)
     told = f"{len(after.findings)} findings"
     if silent:
-        told += f"; no answer from {_names(silent)}"
+        told += f"; no answer from {names(silent)}"
     if new:
-        told += f"; new: {_names(f.finding_id for f in new)}"
+        told += f"; new: {names(f.finding_id for f in new)}"
     if still:
-        told += f"; still there: {_names(f.finding_id for f in still)}"
+        told += f"; still there: {names(f.finding_id for f in still)}"
     if unseen:
-        told += f"; not seen on the base: {_names(f.finding_id for f in unseen)}"
+        told += f"; not seen on the base: {names(f.finding_id for f in unseen)}"
     return Evidence(
         kind="findings",
         command="surefoot audit",

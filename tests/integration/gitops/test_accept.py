@@ -1,5 +1,6 @@
 """Accepting puts one commit of the user's on his branch, or changes nothing; rejecting leaves no trace."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -118,6 +119,81 @@ def test_unrelated_work_of_every_kind_survives(user: ScratchRepository) -> None:
         "src/app.py",
         "src/new.py",
     ]
+
+
+# --- what a checkout may hold -------------------------------------------------------------------
+
+
+def test_the_users_filters_and_line_endings_are_kept(user: ScratchRepository) -> None:
+    """Stored as `clean` leaves it, checked out as `smudge` and `eol` say, and nothing differs afterwards."""
+    for name in ("clean", "smudge"):
+        user.git("config", f"filter.turned.{name}", "tr a-z n-za-m")
+    user.commit(
+        {
+            ".gitattributes": "*.sec filter=turned\n*.txt text eol=crlf\n",
+            "key.sec": "open\n",
+            "note.txt": "one\r\n",
+        }
+    )
+    run(user, {"key.sec": "shut\n", "note.txt": "one\r\ntwo\r\n", "src/app.py": FIXED})
+    take(user)
+    assert user.git("cat-file", "blob", "HEAD:key.sec") == "fuhg"
+    assert (user.root / "key.sec").read_text() == "shut\n"
+    assert user.git("cat-file", "blob", "HEAD:note.txt") == "one\ntwo"
+    assert (user.root / "note.txt").read_bytes() == b"one\r\ntwo\r\n"
+    assert user.git("status", "--porcelain") == ""
+
+
+def test_unusual_names_arrive_and_stay(user: ScratchRepository) -> None:
+    """Names with blanks, quotes, a line break, a leading dash, no UTF-8: changed, added, and left alone."""
+    kept = os.fsdecode(b"caf\xe9 \xff.bin")
+    user.commit({"-dash.py": "1\n", "line\nbreak.py": "1\n", kept: "kept\n"})
+    run(user, {"-dash.py": "2\n", "line\nbreak.py": "2\n", 'a "b" c.py': "new\n"})
+    user.write({kept: "dirty\n"})
+    take(user)
+    for name, text in (("-dash.py", "2\n"), ("line\nbreak.py", "2\n"), ('a "b" c.py', "new\n")):
+        assert (user.root / name).read_text() == text
+    assert (user.root / kept).read_text() == "dirty\n"
+    assert user.git("status", "--porcelain", "-z") == f" M {kept}\0"
+
+
+def test_modes_and_links_arrive(user: ScratchRepository) -> None:
+    """A program that was edited can still be run, one that became one too, and a link is a link."""
+    (user.root / "run.sh").chmod(0o755)
+    (user.root / "link").symlink_to("README.md")
+    user.commit({})
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="run.sh", text="#!/bin/sh\necho ran\n")])
+        (workspace.path / "src" / "util.py").chmod(0o755)
+        (workspace.path / "link").unlink()
+        (workspace.path / "link").symlink_to("run.sh")
+        workspace.commit(workspace.snapshot(), "turn", {})
+    remove_worktree(found(user), RUN, user.home)
+    take(user)
+    modes = [line.split()[0] for line in user.git("ls-tree", "-r", "HEAD").splitlines()]
+    assert modes == ["100644", "100644", "120000", "100755", "100644", "100755"]
+    assert (user.root / "link").readlink() == Path("run.sh")
+    for name in ("run.sh", "src/util.py"):
+        assert os.access(user.root / name, os.X_OK)
+    assert user.git("status", "--porcelain") == ""
+
+
+def test_a_submodule_stays_where_the_user_has_it(user: ScratchRepository, tmp_path: Path) -> None:
+    """Its commit, its branch and what is dirty in it are not the run's."""
+    library = ScratchRepository.create(tmp_path / "library", user.env["PATH"])
+    library.commit({"lib.py": "1\n"})
+    user.git("submodule", "--quiet", "add", str(library.root), "vendor")
+    user.commit({}, "vendor")
+    inner = user.at(user.root / "vendor")
+    own = inner.commit({"lib.py": "2\n"})
+    inner.write({"lib.py": "dirty\n"})
+    run(user)
+    before = user.git("status", "--porcelain", "--ignore-submodules=none")
+    take(user)
+    assert (user.root / "src" / "app.py").read_text() == FIXED
+    assert inner.git("rev-parse", "HEAD") == own
+    assert (inner.root / "lib.py").read_text() == "dirty\n"
+    assert user.git("status", "--porcelain", "--ignore-submodules=none") == before
 
 
 # --- what stands in the way ----------------------------------------------------------------------
