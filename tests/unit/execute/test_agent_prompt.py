@@ -15,6 +15,7 @@ from surefoot.testing.model import ScriptedModel
 from surefoot.values import (
     Ceilings,
     Complexity,
+    Digest,
     Message,
     PlanIR,
     PlanStep,
@@ -104,8 +105,33 @@ def test_a_small_context_keeps_the_last_output_and_a_line_of_the_others() -> Non
 def test_a_small_model_is_offered_five_actions() -> None:
     """Three tools beside `done` and `ask`; a large one is offered all."""
     many = tuple(SPEC for _ in range(9))
-    assert len(offered(many, small=True)) == 3
-    assert len(offered(many, small=False)) == 9
+    for intent in StepIntent:
+        assert len(offered(many, intent, small=True)) == 3
+        assert len(offered(many, intent, small=False)) == 9
+
+
+EDIT = replace(SPEC, name="file_edit", effect="write")
+SHELL = replace(SPEC, name="shell", effect="run")
+SEARCH = replace(SPEC, name="ripgrep")
+
+
+@pytest.mark.parametrize(
+    ("intent", "few", "told"),
+    [
+        (StepIntent.INVESTIGATE, "file_read ripgrep file_edit", "file_read, ripgrep"),
+        (StepIntent.MODIFY, "file_read file_edit ripgrep", "file_read, file_edit, ripgrep"),
+        (StepIntent.VERIFY, "file_read file_edit shell", ""),
+    ],
+)
+def test_the_intent_of_a_step_says_which_tools_are_for_it(
+    intent: StepIntent, few: str, told: str
+) -> None:
+    """A large model is told, and offered all; a small one gets those first. What fails may need any tool."""
+    specs = (SPEC, EDIT, SHELL, SEARCH)
+    assert " ".join(s.name for s in offered(specs, intent, small=True)) == few
+    shown = replace(scene([]), specs=specs, step=replace(STEP, intent=intent))
+    step = question_for(shown, asker(32_768)).step
+    assert step.partition("\nMeant for it: ")[2] == told
 
 
 @pytest.mark.parametrize("most", [10, 100, 1_000])
@@ -125,4 +151,6 @@ def test_a_forged_tool_is_shown_with_its_standing() -> None:
     shown = question_for(replace(scene([]), specs=(SPEC, forged)), asker(32_768)).tools
     assert shown[0].endswith('{"path":"a.py"}')
     assert shown[1].endswith('{"path":"a.py"} [durable, 9 of 9 calls worked]')
-    assert forged not in offered((SPEC, SPEC, SPEC, forged), small=True)
+    forged = replace(forged, artifact=Digest("a" * 64))
+    for intent in StepIntent:
+        assert forged not in offered((EDIT, SHELL, SPEC, forged), intent, small=True)

@@ -383,7 +383,7 @@ class _Turn:
 
     def _ask(self, plan: PlanIR, step: PlanStep, done: frozenset[str]) -> Asked:
         p = self._p
-        specs = offered(p.toolbox.specs, small=self._place.small_model)
+        specs = offered(p.toolbox.specs, step.intent, small=self._place.small_model)
         scene = Scene(
             environment=self._place.summary,
             conventions=self._conventions,

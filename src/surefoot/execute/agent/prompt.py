@@ -1,16 +1,33 @@
 """A tool call's question within a token budget: rebuilt for each call from plan, facts, tests and what the step did."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from surefoot.decisions.tool_call import ToolCallQuestion, shown_tool
 from surefoot.kernel.ports import Asker
-from surefoot.values import Message, OfferedTool, PlanIR, PlanStep, ToolCall, ToolOutcome, ToolSpec
+from surefoot.values import (
+    Message,
+    OfferedTool,
+    PlanIR,
+    PlanStep,
+    StepIntent,
+    ToolCall,
+    ToolOutcome,
+    ToolSpec,
+)
 
 FEW_ACTIONS: Final = 3
 """Tools beside `done` and `ask` that a small model is offered."""
+_MEANT: Final[Mapping[StepIntent, tuple[str, ...]]] = {
+    StepIntent.INVESTIGATE: ("read",),
+    StepIntent.MODIFY: ("write", "read"),
+    StepIntent.VERIFY: ("run", "read", "write"),
+    StepIntent.SYNTHESIZE: ("read", "write"),
+}
+"""Effects of the tools that a step is about; the others can be called, too. A step that verifies is worked on where
+something fails, so it may need any."""
 _CHARACTERS_A_TOKEN: Final = 3
 _MOST_TOKENS: Final = 48_000
 """Of a question, whatever the model could hold: every call is paid for."""
@@ -101,9 +118,12 @@ def answer_tokens(asker: Asker) -> int:
     return min(_LONGEST_ANSWER, max(_SMALL_ANSWER, asker.context_tokens // 5))
 
 
-def offered(specs: Sequence[ToolSpec], *, small: bool) -> tuple[ToolSpec, ...]:
-    """The tools that a model is shown: all, or the first few for a small one."""
-    return tuple(specs[:FEW_ACTIONS] if small else specs)
+def offered(specs: Sequence[ToolSpec], intent: StepIntent, *, small: bool) -> tuple[ToolSpec, ...]:
+    """The tools that a model is shown: all, or for a small one a few, those first that the step's intent is about."""
+    if not small:
+        return tuple(specs)
+    aside = [s for s in specs if s.artifact is not None or s.effect not in _MEANT[intent]]
+    return tuple(sorted(specs, key=lambda spec: spec in aside)[:FEW_ACTIONS])
 
 
 def cut(text: str, most: int) -> str:
@@ -128,7 +148,7 @@ def _question(scene: Scene, characters: int) -> ToolCallQuestion:
         facts=scene.facts,
         tests=cut(scene.tests, share("tests")),
         history="",
-        step=_step(scene.step),
+        step=_step(scene.step, scene.specs),
     )
     fixed = sum(len(str(getattr(question, name))) for name in question.__slots__)
     return replace(question, history=_history(scene.taken, max(400, characters - fixed)))
@@ -155,10 +175,12 @@ def _plan(scene: Scene) -> str:
     return "\n".join(lines)
 
 
-def _step(step: PlanStep) -> str:
+def _step(step: PlanStep, specs: Sequence[ToolSpec]) -> str:
+    meant = [spec.name for spec in specs if spec.effect in _MEANT[step.intent]]
+    tools = f"\nMeant for it: {', '.join(meant)}" if len(meant) < len(specs) else ""
     files = f"\nFiles: {', '.join(step.target_files)}" if step.target_files else ""
     reached = "".join(f"\nReached when: {told}" for told in step.acceptance)
-    return f"{step.step_id} ({step.intent}): {step.description}{files}{reached}"
+    return f"{step.step_id} ({step.intent}): {step.description}{files}{reached}{tools}"
 
 
 def _history(taken: Sequence[Taken], most: int) -> str:
