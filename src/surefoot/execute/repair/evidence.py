@@ -16,7 +16,6 @@ from surefoot.execute.repair.candidates import (
 from surefoot.execute.repair.examples import (
     Example,
     arguments_of,
-    from_docstring,
     from_issue,
     from_tests,
 )
@@ -36,6 +35,7 @@ from surefoot.execute.repair.probe import (
     probe_of_stories,
     words_of,
 )
+from surefoot.execute.repair.prose import promised
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
@@ -108,16 +108,16 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
     if unit is None:
         return ()
     source = files.product[suspect.path]
-    doc = ""
+    told: tuple[Example, ...] = ()
     for other, node in unit_nodes(source):
         found = docstring_node(node) if other.first_line == unit.first_line else None
         if found is not None:
-            doc = str(found.value)
+            told = promised(str(found.value), node)
     return (
         *from_tests(files.tests.values(), unit.name),
         # Beside the failing tests a function of the same name may be another one, so that only its inputs are of use.
         *(replace(e, expected=None) for e in from_tests(files.beside.values(), unit.name)),
-        *from_docstring(doc, unit.name),
+        *told,
         *from_issue(issue, unit.name),
     )
 

@@ -231,7 +231,7 @@ def _arrows(text: str, name: str, origin: str) -> Iterator[Example]:
     """`f(x) -> y` in its many spellings, the value on the same line."""
     for call, end in _calls_in(text, name):
         after = _AFTER.match(text, end)
-        value = _literal_prefix(text[after.end() :].partition("\n")[0]) if after else None
+        value = literal_prefix(text[after.end() :].partition("\n")[0]) if after else None
         if value is not None and not (origin == "issue" and _reports_wrong(text[end:])):
             yield Example(call=call, expected=value, origin=origin)
 
@@ -252,7 +252,7 @@ def _told(text: str, name: str) -> Iterator[Example]:
         told = _EXPECTED.search(reach)
         if told is None:
             continue
-        value = _literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
+        value = literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
         if value is not None:
             yield Example(call=call, expected=value, origin="issue")
 
@@ -260,7 +260,7 @@ def _told(text: str, name: str) -> Iterator[Example]:
 def _calls_in(text: str, name: str) -> Iterator[tuple[str, int]]:
     """Calls of `name` with literal arguments, each with the offset behind it."""
     for found in re.finditer(rf"(?<![\w.]){re.escape(name)}\s*\(", text):
-        end = _closing(text, found.end() - 1)
+        end = closing(text, found.end() - 1)
         if end is None:
             continue
         call = text[found.start() : end]
@@ -278,7 +278,7 @@ def _is_plain(call: str) -> bool:
     return all(k.arg for k in node.keywords) and all(is_literal(ast.unparse(v)) for v in values)
 
 
-def _closing(text: str, start: int) -> int | None:
+def closing(text: str, start: int) -> int | None:
     """Offset behind the parenthesis that closes the one at `start`; strings are looked over."""
     depth, quote, here = 0, "", start
     while here < min(len(text), start + 2_000):
@@ -300,7 +300,7 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _literal_prefix(text: str) -> str | None:
+def literal_prefix(text: str) -> str | None:
     """The longest literal that a line begins with; what a formula that it begins with is said to give."""
     text = text.strip().strip("`").strip()
     if re.fullmatch(r"(true|false)\.?", text):
@@ -313,7 +313,7 @@ def _literal_prefix(text: str) -> str | None:
         if piece and is_literal(piece) and not piece.endswith(","):
             if _FORMULA.match(text, end) is not None:
                 told = _RESULT.search(text, end)
-                return _literal_prefix(told[1]) if told else None
+                return literal_prefix(told[1]) if told else None
             if _UNSURE.fullmatch(piece):
                 return None
             # A number at the end of a sentence: its full stop is none of its digits.

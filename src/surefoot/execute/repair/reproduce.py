@@ -14,11 +14,12 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from surefoot.decisions.reproduce_test import TestQuestion, propose_test
-from surefoot.execute.repair.examples import Example, from_docstring, from_issue
+from surefoot.execute.repair.examples import Example, from_issue
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.localise import called_in
 from surefoot.execute.repair.probe import module_of
+from surefoot.execute.repair.prose import promised
 from surefoot.execute.source import CodeUnit, docstring_node, tree_of, units
 from surefoot.kernel.ports import Suite
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
@@ -153,7 +154,7 @@ def _promised(unit: CodeUnit) -> tuple[Example, ...]:
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_unwritten(node):
         return ()
     said = docstring_node(node)
-    return from_docstring(str(said.value), unit.name) if said is not None else ()
+    return promised(str(said.value), node) if said is not None else ()
 
 
 def _is_unwritten(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
