@@ -55,9 +55,11 @@ def _pairs(text: str, name: str, parameters: list[str]) -> Iterator[Example]:
     """What is given, with the parameters' names unless there is one alone, then what comes out."""
     for found in _PAIR.finditer(text):
         given = _given(found["given"], parameters)
-        expected = literal_prefix(text[found.end() :].partition("\n")[0])
-        if given and expected is not None:
-            yield Example(call=f"{name}({', '.join(given)})", expected=expected, origin="docstring")
+        told = literal_prefix(text[found.end() :].partition("\n")[0])
+        expected = expression_of(told) if told is not None else None
+        if given is not None and expected is not None:
+            call = f"{name}({', '.join(given)})"
+            yield Example(call=call, expected=ast.unparse(expected), origin="docstring")
 
 
 def _given(text: str, parameters: list[str]) -> list[str] | None:
