@@ -218,12 +218,18 @@ def test_a_mark_that_was_there_may_stay() -> None:
 
 
 def test_an_answer_in_parts() -> None:
-    """Lines that are rewritten one for one are a part each; what is put in or taken out is one; a part alone may not parse."""
+    """Lines that are rewritten are a part each; what is put in or taken out is one; a part alone may not parse."""
     source = parse("m.py", "def f(a):\n    b = a\n    c = b\n    return c\n")
     assert source is not None
     after = "def f(a):\n    b = 2\n    c = 3\n    if c:\n        c = 4\n    return c\n"
     parts = parts_of(source.text, after)
-    assert [part[:2] for part in parts] == [(1, 3)]
+    assert [part[:2] for part in parts] == [(1, 2), (2, 3), (3, 3)]
+    guarded = "def f(a):\n    if not a:\n        return []\n\n    b = sorted(a)\n    c = b\n    return c\n"
+    guard, line = parts_of(source.text, guarded)
+    only = from_parts(source, guarded, [guard], 0.5)
+    assert only is not None
+    assert only.edits[0].text == guarded.replace("sorted(a)", "a")
+    assert line == (1, 2, 4, 5)
     same = "def f(a):\n    b = 2\n    c = 3\n    return c\n"
     first, second = parts_of(source.text, same)
     only = from_parts(source, same, [second], 0.5)

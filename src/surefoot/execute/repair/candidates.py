@@ -3,7 +3,7 @@
 import ast
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from surefoot.codec import digest, digest_of
@@ -17,6 +17,7 @@ UNCHANGED: Final = Candidate(
     candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
 )
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
+_HEAD: Final = re.compile(r"\s*[\w.@#]*")
 _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
 
 
@@ -56,17 +57,38 @@ Part: TypeAlias = tuple[int, int, int, int]
 
 
 def parts_of(before: str, after: str) -> tuple[Part, ...]:
-    """The separate parts of a change; lines that are rewritten one for one are a part each."""
-    matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    """The separate parts of a change; a line that is rewritten is a part of its own, whatever is new around it."""
+    old, new = before.split("\n"), after.split("\n")
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     found: list[Part] = []
     for tag, first, end, other, other_end in matcher.get_opcodes():
-        if tag == "replace" and end - first == other_end - other:
-            found += [
-                (first + n, first + n + 1, other + n, other + n + 1) for n in range(end - first)
-            ]
+        if tag == "replace":
+            found += _rewritten(old, new, (first, end, other, other_end))
         elif tag != "equal":
             found.append((first, end, other, other_end))
     return tuple(found)
+
+
+def _rewritten(old: Sequence[str], new: Sequence[str], whole: Part) -> Iterator[Part]:
+    """Lines that are rewritten one for one, and those between them."""
+    first, end, other, other_end = whole
+    if end - first == other_end - other:
+        for n in range(end - first):
+            yield first + n, first + n + 1, other + n, other + n + 1
+        return
+    heads, more = [_head(r) for r in old[first:end]], [_head(r) for r in new[other:other_end]]
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, heads, more, autojunk=False).get_opcodes():
+        if tag == "equal":
+            for n in range(j - i):
+                yield first + i + n, first + i + n + 1, other + k + n, other + k + n + 1
+        else:
+            yield first + i, first + j, other + k, other + m
+
+
+def _head(row: str) -> str:
+    """What two lines share of which one is the other rewritten: the indentation and the first word."""
+    found = _HEAD.match(row)
+    return found[0] if found is not None else row
 
 
 def from_parts(source: Source, after: str, parts: Sequence[Part], prior: float) -> Candidate | None:
