@@ -17,6 +17,7 @@ from surefoot.assembly import (
     scratch_folder,
     suite_of,
     thaw,
+    tried_processes,
 )
 from surefoot.codec import encode
 from surefoot.documents import SUMMARY, documents_of
@@ -45,7 +46,6 @@ from surefoot.ledger.blobs import BlobStore
 from surefoot.policy import read_mode
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
-from surefoot.sandbox import open_processes
 from surefoot.upkeep import Lifecycle, open_lifecycle
 from surefoot.values import (
     RESUMABLE,
@@ -248,7 +248,7 @@ def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) 
             settings=project.settings,
             request=Request(issue=Issue(source="audit"), unsandboxed=unsandboxed),
         )
-        processes = open_processes(unsandboxed=unsandboxed, scratch=scratch)
+        processes = tried_processes(scratch, unsandboxed=unsandboxed)
         try:
             plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
             auditors = auditors_of(project, frozen, processes, plan, suite, around)
@@ -274,7 +274,7 @@ def checked_again(
     frozen, own = thaw(journal.get(_opened_of(story).settings)), run_diff(project, story)
     tip = project.repository.tree
     with scratch_folder(project) as scratch:
-        processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+        processes = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
         _, suite = suite_of(project, frozen.settings, processes, around, scratch)
         now = tree_diff(project.repository, tip, tree, scratch)
         if own is None or now is None:

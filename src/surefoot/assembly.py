@@ -416,6 +416,17 @@ def tried_fence(processes: Processes, scratch: Path, *, accepted: bool) -> str:
     return f"{refused} of {len(results)} escapes refused" + (f"; {holes}" if holes else "")
 
 
+def tried_processes(scratch: Path, *, unsandboxed: bool) -> Processes:
+    """The sandbox, tried out; for work of which no run's ledger tells.
+
+    Raises:
+        SandboxError: There is none, or it lets something through.
+    """
+    processes = open_processes(unsandboxed=unsandboxed, scratch=scratch)
+    tried_fence(processes, scratch, accepted=unsandboxed)
+    return processes
+
+
 def suite_of(
     project: Project,
     settings: Settings,

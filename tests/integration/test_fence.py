@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from surefoot import assembly
+from surefoot.app import audit
+from surefoot.assembly import Surroundings
 from surefoot.errors import SandboxError
 from surefoot.patients import materialise
+from surefoot.project import Places, open_project
 from surefoot.sandbox import FencedProcesses
 from surefoot.sandbox.probe import open_unfenced
-from surefoot.values import Command, ProcessResult, SandboxLevel
+from surefoot.values import Command, Issue, ProcessResult, SandboxLevel
+from surefoot.verify.rerun import run_again
 
 
 class Pretending:
@@ -27,9 +31,6 @@ class Pretending:
     def run(self, command: Command) -> ProcessResult:
         return self._processes.run(command)
 
-    def open(self, command: Command) -> object:
-        return self._processes.open(command)
-
 
 def test_a_fence_with_holes_is_refused_for_work(tmp_path: Path) -> None:
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
@@ -41,6 +42,28 @@ def test_a_user_may_accept_them_and_the_run_says_which(tmp_path: Path) -> None:
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
     said = assembly.tried_fence(pretending, tmp_path, accepted=True)  # type: ignore[arg-type]
     assert "write_outside" in said
+
+
+@pytest.mark.parametrize("work", ["audit", "verify"])
+def test_a_fence_with_holes_is_refused_for_what_is_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    """An audit runs the project's own tools, and `verify --rerun-tests` and `accept` its tests."""
+    project = open_project(
+        materialise("daybook", tmp_path / "repo"),
+        Places(state=tmp_path / "state", cache=tmp_path / "cache"),
+    )
+    pretending = Pretending(open_unfenced(tmp_path / "fence"))
+    monkeypatch.setattr(assembly, "open_processes", lambda **_: pretending)
+    around = Surroundings.real(os.environ)
+    request = assembly.Request(issue=Issue(source="audit"))
+    frozen = assembly.Frozen(settings=project.settings, request=request)
+    begin = {
+        "audit": lambda: audit(project, around),
+        "verify": lambda: run_again(project, (), frozen, lambda _: b"", around),
+    }[work]
+    with pytest.raises(SandboxError, match="write_outside"):
+        begin()
 
 
 def test_the_run_records_what_its_fence_refused(tmp_path: Path) -> None:

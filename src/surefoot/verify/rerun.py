@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.assembly import Frozen, Surroundings, scratch_folder, suite_of
+from surefoot.assembly import Frozen, Surroundings, scratch_folder, suite_of, tried_processes
 from surefoot.codec import decode
 from surefoot.errors import EnvironmentBrokenError
 from surefoot.events.envelope import Recorded
@@ -13,7 +13,6 @@ from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import tree_checkout, tree_exists
 from surefoot.kernel.steady import function_of
 from surefoot.project import Project
-from surefoot.sandbox import open_processes
 from surefoot.values import ReportState, TestReport
 from surefoot.verify.record import Reader
 
@@ -68,7 +67,7 @@ def run_again(
     }
     tests = 0
     with scratch_folder(project) as scratch:
-        processes = open_processes(unsandboxed=frozen.request.unsandboxed, scratch=scratch)
+        processes = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
         _, suite = suite_of(project, frozen.settings, processes, around, scratch)
         for number, event in deciding(events):
             if not tree_exists(project.repository, event.tree):
