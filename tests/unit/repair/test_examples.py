@@ -38,6 +38,8 @@ def pairs(examples: Iterable[Example]) -> list[tuple[str, str | None]]:
         ("f(5) -> 19 - 5 - 6 = 8", "f(5)", "8"),
         ("f(5) -> [1] + [2] = [1, 2]", "f(5)", "[1, 2]"),
         ("f(5) -> (1, 2)", "f(5)", "(1, 2)"),
+        ("f(5) returns [1, 5] # of 5, 16 and 8", "f(5)", "[1, 5]"),
+        ("f(5) returns 'a # b'  # a text", "f(5)", "'a # b'"),
     ],
 )
 def test_docstring_examples(text: str, call: str, expected: str) -> None:

@@ -227,3 +227,12 @@ def test_the_probe_runs_on_old_interpreters() -> None:
     compile(probe.text, "probe", "exec", dont_inherit=True)
     assert "match " not in probe.text
     assert Path(probe.path).name == "test_surefoot_probe.py"
+
+
+def test_a_remark_behind_an_example_is_no_part_of_the_probe(under_test: types.ModuleType) -> None:
+    """A text shows more than a value; the program that checks it has to be one all the same."""
+    under_test.first = lambda items: items[:1]  # type: ignore[attr-defined]
+    example = checked("first([1, 2])", "[1]  # the rest, from 2 on, is left", "docstring")
+    probe = probe_of(MODULE, "first", "test_m.py", inputs=[([3],)], checked=(), examples=[example])
+    assert held(said(probe, "examples") or ()) == (True,)
+    assert expected_value(example) == "[1]"

@@ -21,7 +21,7 @@ from surefoot.execute.repair.examples import (
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
-from surefoot.execute.repair.inputs import like, small_ones
+from surefoot.execute.repair.inputs import Arguments, like, small_ones
 from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
     RAISED,
@@ -157,6 +157,13 @@ class Probing:
         return (
             None if words is None else tuple(words[n] for n in self._counted(suspect, len(words)))
         )
+
+    def inputs(self, suspect: Suspect) -> tuple[Arguments, ...]:
+        """What the words of `behaviour` are about; empty where they tell stories."""
+        probe = self._probes.get(suspect.key)
+        if probe is None or not probe.inputs:
+            return ()
+        return tuple(probe.inputs[n] for n in self._counted(suspect, len(probe.inputs)))
 
     def _counted(self, suspect: Suspect, length: int) -> list[int]:
         """Which words of a behaviour of this length count; a candidate can forge a shorter one."""

@@ -2,7 +2,9 @@
 
 import ast
 import doctest
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -177,6 +179,14 @@ def is_literal(text: str) -> bool:
     return True
 
 
+def _remarks(text: str) -> bool:
+    """Whether a literal's source ends with a remark."""
+    if "#" not in text:
+        return False
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return any(token.type == tokenize.COMMENT for token in tokens)
+
+
 def _unique(found: Iterable[Example]) -> tuple[Example, ...]:
     """One example a call; one that knows its value before one that does not."""
     best: dict[str, Example] = {}
@@ -310,7 +320,7 @@ def literal_prefix(text: str) -> str | None:
     ends = [len(text), *(m.start() for m in re.finditer(r"[\s.,;`#)]", text))]
     for end in sorted(set(ends), reverse=True)[:60]:
         piece = text[:end].strip()
-        if piece and is_literal(piece) and not piece.endswith(","):
+        if piece and is_literal(piece) and not piece.endswith(",") and not _remarks(piece):
             if _FORMULA.match(text, end) is not None:
                 told = _RESULT.search(text, end)
                 return literal_prefix(told[1]) if told else None

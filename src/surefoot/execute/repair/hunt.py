@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
 from surefoot.execute.repair.candidates import changed_places, from_code, from_parts, parts_of
 from surefoot.execute.repair.evidence import Evidence, Probing, changed_source
 from surefoot.execute.repair.failure import told
+from surefoot.execute.repair.foretelling import Foretelling
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.limits import RepairLimits
@@ -98,6 +99,7 @@ class Hunt:
         self._masked: dict[str, Shown] = {}
         """Whose code it is that was shown with an edit in it."""
         self._failures = self._tell_failures()
+        self._foretelling = Foretelling(ports.asker, ports.notebook, limits.foretold)
 
     @property
     def failure(self) -> ModelFailure | None:
@@ -130,6 +132,7 @@ class Hunt:
             most = min(most, self._limits.large_samples)
         deeper = edit
         while self._goes_on(choice, most):
+            self._foretell(choice)
             self._ask(min(self._batch_size(), most - self._model.asked))
             if deeper and self._model.asked >= self._limits.before_deeper:
                 deeper = False
@@ -156,7 +159,8 @@ class Hunt:
     def choice(self, without: frozenset[str] = frozenset()) -> Choice:
         """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
         passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in without]
-        return choose(passing, self._limits.weights, self._case.max_files)
+        heard = [replace(p, foretold=self._foretelling.hits(p.words)) for p in passing]
+        return choose(heard, self._limits.weights, self._case.max_files)
 
     # --- syntax-tree edits -----------------------------------------------------------------------
 
@@ -259,6 +263,13 @@ class Hunt:
         self._model.failure = answered.failure
         for question, proposal in zip(questions, answered.proposals, strict=False):
             self._meet(question, proposal)
+
+    def _foretell(self, choice: Choice) -> None:
+        """Hear the model on calls on which the leading behaviours of one function differ."""
+        voted = [s for s in self._shown if s.suspect.key in self._evidence.suspects]
+        if len(voted) == 1 and len(self._evidence.suspects) == 1:
+            inputs = self._probing.inputs(voted[0].suspect)
+            self._foretelling.ask(choice, voted[0], "\n".join(self._failures[:1]), inputs)
 
     def _masks(self, shown: Shown) -> tuple[Mask, ...]:
         """The places in a suspect's code that edits which pass change, each with the rest as the edit has it, the likeliest first.

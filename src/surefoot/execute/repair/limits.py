@@ -29,6 +29,8 @@ class RepairLimits:
     """Answers asked of the model."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
+    foretold: int = 6
+    """Calls of which the model is asked what they give, where candidates that pass differ on them."""
     before_deeper: int = 8
     """Answers asked before edits are put on top of edits, which costs more than it often brings."""
     passing: int = 40

@@ -275,7 +275,13 @@ def _program(settings: str, tests: str) -> str:
 
 
 def _pairs(checked: Sequence[Checked]) -> str:
-    return ", ".join(f"({arguments!r}, {example.expected})" for example, arguments in checked)
+    # Values, not their source: what a docstring shows behind one, such as a remark, is no part of a program.
+    return ", ".join(f"({arguments!r}, {_value(example)!r})" for example, arguments in checked)
+
+
+def _value(example: Example) -> object:
+    node = expression_of(example.expected or "None")
+    return literal(node) if node is not None else None
 
 
 def words_of(result: TestResult | None) -> Words | None:
@@ -298,8 +304,7 @@ def shown_value(word: str) -> str | None:
 
 def expected_value(checked: Checked) -> str:
     """What `shown_value` is when an example holds."""
-    node = expression_of(checked[0].expected or "None")
-    return plain(literal(node))[:_SHOWN] if node is not None else ""
+    return plain(_value(checked[0]))[:_SHOWN]
 
 
 def held(words: Words) -> tuple[bool, ...]:

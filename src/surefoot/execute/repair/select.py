@@ -34,6 +34,8 @@ class Weights:
     """What holding all examples of docstring and issue adds."""
     kept: float = 0.8
     """What doing as before in nearly all stories of passing tests adds."""
+    foretold: float = 0.8
+    """What each value speaks for a behaviour that a model foretold for one of the calls on which behaviours differ."""
     larger: float = 0.6
     """Least part of their weight that samples keep for a behaviour that takes a larger change than another one that passes."""
     rivals: float = 2.4
@@ -77,6 +79,8 @@ class Passing:
     """It fails by accident on a generated input that the unchanged code answers."""
     dropped: bool = False
     """A name that the unchanged code reads is still there and read no more."""
+    foretold: int = 0
+    """Calls on which it gives what a model foretold."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -202,6 +206,7 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluste
         weight += weights.examples
     if all(p.kept is not None and p.kept >= _STEADY for p in members):
         weight += weights.kept
+    weight += weights.foretold * max(p.foretold for p in members)
     ordered = sorted(members, key=_rank)
     return Cluster(members=tuple(ordered), weight=weight)
 

@@ -1,0 +1,86 @@
+"""What the model says that calls give on which candidates that pass differ, without having seen them.
+
+Such a word is a vote of another kind than code is: Chen et al., "CodeT: Code generation with generated tests" (2022).
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+from surefoot.decisions.foretold_value import ForetoldValue, ValueQuestion, foretell
+from surefoot.execute.repair.examples import literal
+from surefoot.execute.repair.graft import head_of
+from surefoot.execute.repair.inputs import Arguments
+from surefoot.execute.repair.plain import plain
+from surefoot.execute.repair.probe import STUCK, Words
+from surefoot.execute.repair.select import Choice
+from surefoot.execute.repair.views import Shown
+from surefoot.execute.source import expression_of
+from surefoot.kernel.ports import Asker, Notebook
+
+_LONGEST: Final = 100
+"""Characters of a call that a model can follow."""
+_AT_ONCE: Final = 3
+
+
+class Foretelling:
+    """The foretold values of one suspect's calls."""
+
+    def __init__(self, asker: Asker, notebook: Notebook, most: int) -> None:
+        self._asker, self._notebook, self._most = asker, notebook, most
+        self._told: dict[int, str] = {}
+        """Words by place of the behaviour."""
+        self._asked: set[int] = set()
+
+    def ask(self, choice: Choice, shown: Shown, failure: str, inputs: Sequence[Arguments]) -> None:
+        """Ask about a few calls on which the two behaviours differ that most speaks for, the shortest first."""
+        rivals = [words for c in choice.clusters if (words := c.members[0].words) is not None]
+        if len(rivals) < 2 or any(len(words) != len(inputs) for words in rivals[:2]):  # noqa: PLR2004
+            return
+        one, other = rivals[:2]
+        calls = {
+            place: f"{shown.name}({', '.join(map(repr, inputs[place]))})"
+            for place in range(len(inputs))
+            if one[place] != other[place]
+            and place not in self._asked
+            and STUCK not in (one[place], other[place])
+        }
+        short = sorted((p for p in calls if len(calls[p]) <= _LONGEST), key=lambda p: len(calls[p]))
+        places = short[: min(_AT_ONCE, self._most - len(self._asked))]
+        self._asked.update(places)
+        questions = [
+            ValueQuestion(
+                name=shown.name,
+                head=head_of(shown.code),
+                context=shown.context,
+                failure=failure,
+                call=calls[place],
+            )
+            for place in places
+        ]
+        if questions:
+            self._hear(places, foretell(questions, self._asker, self._notebook))
+
+    def _hear(self, places: Sequence[int], told: Sequence[ForetoldValue]) -> None:
+        for place, said in zip(places, told, strict=False):
+            word = word_of(said.text)
+            if word is not None:
+                self._told[place] = word
+
+    def hits(self, words: Words | None) -> int:
+        """How often a behaviour gives what was foretold."""
+        if words is None:
+            return 0
+        return sum(words[p] == word for p, word in self._told.items() if p < len(words))
+
+
+def word_of(text: str) -> str | None:
+    """A value as a probe tells it; None for what is no literal."""
+    node = expression_of(text)
+    if node is None:
+        return None
+    try:
+        value = literal(node)
+    except ValueError:
+        return None
+    return sha256(plain(value).encode()).hexdigest()[:8]
