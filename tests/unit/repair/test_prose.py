@@ -33,6 +33,13 @@ def told(signature: str, text: str) -> list[tuple[str, str | None]]:
             [("f([1])", "2"), ("f([])", "0")],
         ),
         ("f(self, n)", "Given n = 2 the answer must be 4", [("f(2)", "4")]),
+        (
+            "f(grid, size)",
+            "Input:\n  grid : [[0, 1]]\n  bucket_size : 1\nOutput: 6",
+            [("f([[0, 1]], 1)", "6")],
+        ),
+        ("f(a, k)", "Input: a = [1], k = 2, m = 3\nOutput: 6", [("f([1], 2)", "6")]),
+        ("f(a, k)", "Input: x = [1], y = 2, m = 3\nOutput: 6", []),
         ("f(n)", "Given the number 3", []),
         ("f(a, k)", "Input: a = [1]\nOutput: [4]", []),
         ("f(n)", "Input: 3 or more\nOutput: 4", []),

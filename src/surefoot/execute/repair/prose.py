@@ -23,6 +23,7 @@ _PAIR: Final = re.compile(
     re.DOTALL,
 )
 _CALLED: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
+_ASSIGNED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*\s*[=:]\s*(?=[\[({'\"\d+-]|True|False|None)")
 _PLAIN: Final = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|True\b|False\b|None\b")
 
 
@@ -73,6 +74,10 @@ def _given(text: str, parameters: list[str]) -> list[str] | None:
         values.append(value[0])
     else:
         return values
+    # A docstring may know the parameters by names that they have no more; then their order tells.
+    by_order = [_value_at(text, told.end()) for told in _ASSIGNED.finditer(text)]
+    if len(by_order) == len(parameters) > 1 and all(by_order):
+        return [value[0] for value in by_order if value is not None]
     bare = _value_at(text.strip(), 0) if len(parameters) == 1 else None
     return [bare[0]] if bare is not None and not text.strip()[bare[1] :].strip(" ,.") else None
 
