@@ -12,6 +12,7 @@ import surefoot
 from bench.meter import LIMIT_S, Used
 from bench.paths import cache_dir
 from bench.repair import cases
+from bench.repair.records import all_outcomes
 from surefoot.codec import decode, digest_of, encode
 
 Who: TypeAlias = Literal["surefoot", "script"]
@@ -102,11 +103,11 @@ def _file() -> Path:
 
 
 def recall(keys: Iterable[str]) -> dict[str, Outcome]:
-    """Outcomes that are known already, by key."""
+    """Outcomes that are known already, by key: those of this machine, and recorded ones of the script."""
     wanted = set(keys)
-    if not _file().exists():
-        return {}
-    lines = _file().read_bytes().splitlines()
+    lines = [*all_outcomes()]
+    if _file().exists():
+        lines += _file().read_bytes().splitlines()
     known = (decode(Outcome, line) for line in lines if line.endswith(b"}"))
     return {o.key: o for o in known if o.key in wanted}
 

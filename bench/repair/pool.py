@@ -17,6 +17,7 @@ from pathlib import Path
 import xllamacpp
 
 from bench.paths import cache_dir, model_path
+from bench.repair.records import lines_of, pool_record
 from bench.repair.tasks import Task, load, rng
 from surefoot.models.hosting import usable_cores
 
@@ -45,9 +46,8 @@ def pool_file(seed: int) -> Path:
 def read_pool(seed: int) -> tuple[Sample, ...]:
     """The samples of a seed, by round and then in the seed's order of tasks."""
     path = pool_file(seed)
-    if not path.exists():
-        return ()
-    samples = [Sample(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    lines = path.read_bytes().splitlines() if path.exists() else lines_of(pool_record(seed))
+    samples = [Sample(**json.loads(line)) for line in lines]
     place = {task.task_id: number for number, task in enumerate(order(seed))}
     return tuple(sorted(samples, key=lambda s: (s.round_no, place[s.task_id])))
 
@@ -104,6 +104,8 @@ def fill(seed: int, rounds: int) -> int:
         return 0
     path = pool_file(seed)
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.write_bytes(b"".join(line + b"\n" for line in lines_of(pool_record(seed))))
     server = start_server()
     with path.open("a", encoding="utf-8") as out, ThreadPoolExecutor(SLOTS) as threads:
         jobs = [threads.submit(_ask, server, seed, task, number) for task, number in wanted]

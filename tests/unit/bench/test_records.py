@@ -1,0 +1,62 @@
+"""What is kept of a seed in the repository is read as if it were in the cache."""
+
+import json
+from pathlib import Path
+
+import pytest
+from bench.repair import outcome, pool, records
+
+from surefoot.codec import decode, encode
+
+
+def outcomes() -> list[bytes]:
+    """Two of the script, as lines."""
+    used = {"prompt_tokens": 1, "cached_tokens": 0, "completion_tokens": 1, "model_calls": 1}
+    made = []
+    for key, failed in (("k1", []), ("k2", [3])):
+        attempt = {
+            "claimed": True,
+            "status": "complete",
+            "reason": "answer 1",
+            "solution": "def f(): pass\n",
+            "used": {**used, "candidates": 1},
+            "idle_s": 1.0,
+            "wall_s": 2.0,
+        }
+        line = json.dumps(
+            {
+                "key": key,
+                "who": "script",
+                "case_id": key,
+                "attempt": attempt,
+                "failed_checks": failed,
+            }
+        )
+        made.append(encode(decode(outcome.Outcome, line.encode())))
+    return made
+
+
+def test_recorded_outcomes_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside those of this machine, by key, and no others."""
+    monkeypatch.setenv("SUREFOOT_BENCH_CACHE", str(tmp_path / "cache"))
+    first, second = outcomes()
+    records.write(records.script_record(3, tmp_path), [first])
+    assert list(records.all_outcomes(tmp_path)) == [first]
+    assert outcome.recall(["k1", "k2"]) == {}
+    monkeypatch.setattr(outcome, "all_outcomes", lambda: records.all_outcomes(tmp_path))
+    outcome.remember(decode(outcome.Outcome, second))
+    known = outcome.recall(["k1", "k2"])
+    assert (known["k1"].solved, known["k2"].false_success) == (True, True)
+    assert set(outcome.recall(["k2", "k3"])) == {"k2"}
+
+
+def test_a_recorded_pool_is_the_seeds_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the cache has none of that seed."""
+    monkeypatch.setenv("SUREFOOT_BENCH_CACHE", str(tmp_path / "cache"))
+    task = pool.order(3)[0].task_id
+    sample = {"task_id": task, "round_no": 0, "body": "    return 1\n", "finished": True}
+    record = records.pool_record(3, tmp_path)
+    records.write(record, [json.dumps(sample).encode()])
+    assert pool.read_pool(3) == ()
+    monkeypatch.setattr(pool, "pool_record", lambda seed: records.pool_record(seed, tmp_path))
+    assert pool.read_pool(3) == (pool.Sample(**sample),)  # type: ignore[arg-type]
