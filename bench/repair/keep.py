@@ -1,6 +1,6 @@
 """Keep in the repository what is known of a seed and does not change with the product.
 
-python -m bench.repair.keep --seed 5077    # from the cache, as far as the script has come
+    python -m bench.repair.keep --seed 5077    # from the cache, as far as the script has come
 """
 
 import argparse
