@@ -1,6 +1,8 @@
 """Keep in the repository what is known of a seed and does not change with the product.
 
     python -m bench.repair.keep --seed 5077    # from the cache, as far as the script has come
+
+What is kept, and why, `records.py` says.
 """
 
 import argparse
