@@ -44,9 +44,14 @@ class ForetoldValue:
 def foretell(
     questions: Sequence[ValueQuestion], asker: Asker, notebook: Notebook
 ) -> tuple[ForetoldValue, ...]:
-    """The answers in order of the questions, fewer when the budget did not hold them all; each is recorded as a decision."""
+    """The answers in order of the questions; each is recorded as a decision.
+
+    Fewer when the budget did not hold them all; none when they do not fit into the model's context.
+    """
     told = []
     requests = [request_of(q) for q in questions]
+    if any(asker.count_tokens(r.messages) + r.max_tokens > asker.context_tokens for r in requests):
+        return ()  # they differ in one call alone; nothing is cut off to fit
     for question, request, answer in zip(questions, requests, asker.ask(requests), strict=False):
         if isinstance(answer, ModelFailure):
             told.append(ForetoldValue(text=""))

@@ -7,6 +7,7 @@ import pytest
 
 from surefoot.codec import digest_of
 from surefoot.decisions.foretold_value import PURPOSE
+from surefoot.events.calls import ModelAsked
 from surefoot.events.orchestration import Decided
 from surefoot.execute.repair.foretelling import Foretelling, word_of
 from surefoot.execute.repair.localise import Suspect
@@ -65,12 +66,15 @@ WRONG = passing("wrong", (word([2]), word([]), word([1, 2, 3, 4]), word([])), 2)
 class Asked:
     """A foretelling, the model behind it, and what it recorded."""
 
-    def __init__(self, *replies: tuple[str, str], most: int = 6) -> None:
+    def __init__(
+        self, *replies: tuple[str, str], most: int = 6, context_tokens: int = 4096
+    ) -> None:
         rules = [Rule(pattern=call, replies=(value,)) for call, value in replies]
         self.clock, ledger = FakeClock(), MemoryLedger()
         self.journal = Journal(ledger, self.clock)
         ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
-        model = ScriptedModel([*rules, Rule(replies=("I do not know.",))])
+        rules.append(Rule(replies=("I do not know.",)))
+        model = ScriptedModel(rules, context_tokens=context_tokens)
         asker = MeteredModel(model, self.journal, ceilings, self.clock)
         self.foretelling = Foretelling(asker, self.journal, most)
         self.ledger = ledger
@@ -128,6 +132,13 @@ def test_what_is_no_value_says_nothing() -> None:
     asked.ask(RIGHT, WRONG)
     assert (asked.foretelling.hits(RIGHT.words), asked.foretelling.hits(WRONG.words)) == (0, 0)
     assert asked.foretelling.hits(None) == 0
+
+
+def test_what_does_not_fit_is_not_asked() -> None:
+    """A model with room for the answer alone says nothing."""
+    asked = Asked((r">>> first", "[1]"), context_tokens=64)
+    asked.ask(RIGHT, WRONG)
+    assert not any(isinstance(r.event, ModelAsked) for r in asked.ledger.events())
 
 
 def test_one_behaviour_is_not_asked_about() -> None:
