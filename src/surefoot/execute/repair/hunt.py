@@ -235,7 +235,7 @@ class Hunt:
 
     def _ask(self, size: int) -> None:
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])
-        voted = [s for s in self._shown if s.suspect.key in self._evidence.suspects]
+        voted = self._voted()
         questions = questions_of(
             Batch(
                 shown=voted or self._shown,
@@ -264,9 +264,13 @@ class Hunt:
         for question, proposal in zip(questions, answered.proposals, strict=False):
             self._meet(question, proposal)
 
+    def _voted(self) -> list[Shown]:
+        """Those in which a candidate that passes changes something."""
+        return [s for s in self._shown if s.suspect.key in self._evidence.suspects]
+
     def _foretell(self, choice: Choice) -> None:
         """Hear the model on calls on which the leading behaviours of one function differ."""
-        voted = [s for s in self._shown if s.suspect.key in self._evidence.suspects]
+        voted = self._voted()
         if len(voted) == 1 and len(self._evidence.suspects) == 1:
             inputs = self._probing.inputs(voted[0].suspect)
             self._foretelling.ask(choice, voted[0], "\n".join(self._failures[:1]), inputs)
