@@ -15,7 +15,7 @@ from bench.repair.cases import REPAIRS, Case, build
 from bench.repair.grade import grade
 from bench.repair.tasks import Check, rng
 from surefoot.decisions.foretold_value import ValueQuestion, foretell
-from surefoot.execute.repair.foretelling import word_of
+from surefoot.execute.repair.foretelling import LONGEST, word_of
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.source import parse, units
 from surefoot.kernel.journal import Journal
@@ -23,9 +23,6 @@ from surefoot.kernel.metering import MeteredModel
 from surefoot.system import SystemClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import Ceilings
-
-LONGEST = 100
-"""Characters of a call that is asked about, as in the product."""
 
 
 def calls_of(case: Case) -> list[tuple[str, str, str]]:

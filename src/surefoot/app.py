@@ -100,7 +100,7 @@ def start(
             if project.untrusted:
                 told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
                 journal.record(PolicyWarning(rule="untrusted-settings", what=told))
-            if left := uncommitted(project.repository):
+            if project.repository.dirty and (left := uncommitted(project.repository)):
                 told = f"{evidence.names(left)}: not committed, so not part of the run"
                 journal.record(PolicyWarning(rule="uncommitted", what=told))
             for told in read_mode(frozen.mode)[1]:

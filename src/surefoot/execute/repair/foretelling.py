@@ -18,7 +18,7 @@ from surefoot.execute.repair.views import Shown
 from surefoot.execute.source import expression_of
 from surefoot.kernel.ports import Asker, Notebook
 
-_LONGEST: Final = 100
+LONGEST: Final = 100
 """Characters of a call that a model can follow."""
 _AT_ONCE: Final = 3
 
@@ -45,7 +45,7 @@ class Foretelling:
             and place not in self._asked
             and STUCK not in (one[place], other[place])
         }
-        short = sorted((p for p in calls if len(calls[p]) <= _LONGEST), key=lambda p: len(calls[p]))
+        short = sorted((p for p in calls if len(calls[p]) <= LONGEST), key=lambda p: len(calls[p]))
         places = short[: min(_AT_ONCE, self._most - len(self._asked))]
         self._asked.update(places)
         questions = [
