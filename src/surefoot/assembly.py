@@ -577,6 +577,7 @@ def drive(
             journal,
             parts.cast.push or (lambda c: push_branch(project.repository, session.run_id, c)),
         ),
+        readers=_readers(),
     )
     ports = RunPorts(
         turn=turn,
@@ -738,7 +739,12 @@ def policy_of(project: Project, frozen: Frozen, lock: Hold | None = None) -> Rul
 
 def rule_reviewers() -> tuple[Reviewer, ...]:
     """Those that look with rules alone; they are asked first, and say the same of the same change."""
-    return (RuleReviewer((_runner_touched,)), GamingReviewer())
+    return (RuleReviewer((_runner_touched,)), *_readers())
+
+
+def _readers() -> tuple[Reviewer, ...]:
+    """Those of them that need nothing but the change; an executor hears them while it can still mend it."""
+    return (GamingReviewer(),)
 
 
 def _reviewers(frozen: Frozen, judges: Asker, journal: Journal) -> tuple[Reviewer, ...]:

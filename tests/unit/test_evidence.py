@@ -60,6 +60,13 @@ class TestBaseTests:
         """All that passed passes; what failed may fail."""
         assert evidence.base_tests(report(a=P, b=F), report(a=P, b=F), (), ()).passed
 
+    def test_what_fails_is_named(self) -> None:
+        """A count of failures says which they are: those of the base apart from those that the change broke."""
+        told = evidence.base_tests(report(a=P, b=F), report(a=P, b=F), (), ()).after
+        assert told == "1 passed, 1 failed of 2; failing before, too: b"
+        told = evidence.base_tests(report(a=P, b=F), report(a=F, b=F), (), ()).after
+        assert told == "0 passed, 2 failed of 2; failing before, too: b; broken: a"
+
     @pytest.mark.parametrize(
         "after",
         [

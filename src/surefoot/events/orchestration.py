@@ -257,6 +257,8 @@ class ExecutorEnded:
     output: Digest
     """Blob: the `TurnOutput`, canonical JSON; claims, not facts."""
     error: str | None = None
+    learned: tuple[str, ...] = ()
+    """What the executor wants to remember in the unit's next turn; claims, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,6 +103,9 @@ def base_tests(
     )
     passed = usable and not lost and not broken and len(ids_after) >= len(ids_before) - len(may_go)
     told = _line(after)
+    always = set(after.failing) & set(before.failing)
+    if usable and always:
+        told += f"; failing before, too: {names(always)}"
     if lost:
         told += f"; no longer collected: {names(lost)}"
     if broken:

@@ -29,6 +29,7 @@ from surefoot.values import (
     EventId,
     Evidence,
     FileEdit,
+    Finding,
     GateName,
     GateResult,
     Issue,
@@ -463,6 +464,10 @@ class TurnInput:
     """What came of the tool calls that its model was asked for in earlier turns of the run."""
     locked: Callable[[], str | None] = lambda: None
     """Why the repository is locked now; read anew at each step (SPEC B2)."""
+    learned: tuple[str, ...] = ()
+    """What the executor wanted to remember of earlier turns."""
+    objections: Callable[[TreeId], tuple[Finding, ...]] = lambda _: ()
+    """What the review will hold against the run if it ends with this tree, as far as its text alone shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -481,6 +486,8 @@ class TurnOutput:
     """The infrastructure or refusal failure that ended the turn, when one did."""
     unanswered: str = ""
     """The question that only a person can answer, and nobody did."""
+    learned: tuple[str, ...] = ()
+    """What it wants to remember in the next turn; claims, like the transcript."""
 
 
 class Notebook(Protocol):

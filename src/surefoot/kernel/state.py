@@ -25,6 +25,7 @@ from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import (
     AnswerGiven,
     CheckpointWritten,
+    ExecutorEnded,
     GateDecided,
     NoFlyAdded,
     PhaseChanged,
@@ -88,6 +89,8 @@ class UnitState:
     """Failure classes of the last turn."""
     refuted: tuple[str, ...] = ()
     """What gates held against the last turn."""
+    learned: tuple[str, ...] = ()
+    """What the executor wanted to remember at the end of the last turn."""
     patterns: tuple[ToolPattern, ...] = ()
     """What its closed turns called; those that an outage ended are left out, since they are done again."""
     escalations: int = 0
@@ -114,6 +117,7 @@ class OpenTurn:
     calls: CallRecord = field(default_factory=dict)
     """What came of the tool calls that its model was asked for."""
     refuted: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
     failures: tuple[FailureClass, ...] = ()
     short: str = ""
     """Why a call was not made, when the budget refused one."""
@@ -490,6 +494,13 @@ def _(event: SolverPinned, state: RunState, recorded: Recorded) -> RunState:
 
 
 @_apply.register
+def _(event: ExecutorEnded, state: RunState, recorded: Recorded) -> RunState:
+    del recorded
+    turn = state.turn
+    return state if turn is None else replace(state, turn=replace(turn, learned=event.learned))
+
+
+@_apply.register
 def _(event: ModelChosen, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     return replace(state, chosen={**state.chosen, event.unit_id: event})
@@ -516,6 +527,7 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         failures=failures,
         last_failures=turn.failures,
         refuted=turn.refuted,
+        learned=turn.learned,
         patterns=(*before.patterns, turn.called) if _counts(event) else before.patterns,
         model=event.model,
         idle=_idle(before, event),

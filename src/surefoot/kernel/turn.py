@@ -7,7 +7,7 @@ Whatever happens in between, the worktree ends as the commit that the record nam
 turn; the next one restores the tree that it started from and does it again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -35,6 +35,7 @@ from surefoot.kernel.ports import (
     Observation,
     Person,
     Policy,
+    Reviewer,
     Solver,
     TurnInput,
     TurnOutput,
@@ -42,6 +43,7 @@ from surefoot.kernel.ports import (
 )
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.state import UnitState, units_done
+from surefoot.kernel.whole import objections
 from surefoot.values import (
     Checkpoint,
     Classification,
@@ -101,6 +103,8 @@ class TurnPorts:
     """Longest time for one gate, wall-clock seconds."""
     publisher: Publisher | None = None
     """Puts the run's branch elsewhere; None: it stays here."""
+    readers: Sequence[Reviewer] = ()
+    """Reviewers that judge by the change's text alone; an executor may hear them before the review."""
 
 
 def publish(ports: TurnPorts, commit: CommitId) -> None:
@@ -204,6 +208,10 @@ class Turn:
             left_s=lambda: self._resolution.ceilings.time_s - self._p.journal.spend().time_s,
             locked=self._p.policy.locked,
             weak=self._p.prover.weak(self._start),
+            learned=self._unit.learned,
+            objections=lambda tree: objections(
+                self._p.journal.state, self._p.prover, self._resolution, self._p.readers, tree
+            ),
         )
         try:
             output = executor.run_turn(task, self._p.workspace, self._asker, self._p.journal)
@@ -215,7 +223,13 @@ class Turn:
             self._input = replace(self._input, error=f"{code}: {error}")
         self._input = replace(self._input, output=output)
         journal = self._p.journal
-        journal.record(ExecutorEnded(output=journal.put(encode(output)), error=self._input.error))
+        journal.record(
+            ExecutorEnded(
+                output=journal.put(encode(output)),
+                error=self._input.error,
+                learned=output.learned,
+            )
+        )
 
     def _weaknesses(self) -> tuple[str, ...]:
         """What is still open when all but the strength of the tests is shown, for an executor that works by words."""

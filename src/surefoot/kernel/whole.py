@@ -1,11 +1,15 @@
 """What is judged of a run as a whole, from its state and recorded trees: its proofs, and what reviewers see."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from surefoot.kernel.audit_round import mended
-from surefoot.kernel.ports import ReviewInput
+from surefoot.kernel.ports import Reviewer, ReviewInput
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.state import RunState, units_done
 from surefoot.kernel.strength import of_new
-from surefoot.values import Evidence, Resolution, TreeId
+from surefoot.kernel.vetoes import heard
+from surefoot.values import Evidence, Finding, Resolution, TreeId
 
 
 def ends_of(state: RunState) -> tuple[TreeId, TreeId]:
@@ -36,21 +40,45 @@ def review_input(
     state: RunState, prover: Prover, resolution: Resolution, proofs: tuple[Evidence, ...]
 ) -> ReviewInput:
     """What a reviewer is shown of the whole change."""
-    assert state.opened is not None  # noqa: S101  # see ends_of
     base, tree = ends_of(state)
+    after, excused = prover.seen(tree, base)
+    targets = {t for unit in state.units.values() for t in unit.unit.failing}
+    shown = _shown(state, prover, resolution, tree)
+    return replace(shown, evidence=proofs, tests=after, failing_before=excused - targets)
+
+
+def objections(
+    state: RunState,
+    prover: Prover,
+    resolution: Resolution,
+    reviewers: Iterable[Reviewer],
+    tree: TreeId,
+) -> tuple[Finding, ...]:
+    """What reviewers will hold against the run if it ends with `tree`: those that read the change and no test run."""
+    seen = _shown(state, prover, resolution, tree)
+    if not seen.diff.files:
+        return ()
+    reviews = [heard(reviewer, seen) for reviewer in reviewers]
+    return tuple(f for review in reviews if review.action == "BLOCK" for f in review.findings)
+
+
+def _shown(state: RunState, prover: Prover, resolution: Resolution, tree: TreeId) -> ReviewInput:
+    """The change that ends with `tree`, without proofs; the tests are those of the base."""
+    assert state.opened is not None  # noqa: S101  # see ends_of
+    base = state.opened.base_tree
     diff = prover.workspace.diff(base, tree)
     targets = {t for unit in state.units.values() for t in unit.unit.failing}
-    after, excused = prover.seen(tree, base)
+    baseline, _ = prover.baseline(base)
     return ReviewInput(
         issue=state.opened.issue,
         diff=diff,
         contents=prover.contents(diff),
-        evidence=proofs,
+        evidence=(),
         mode=resolution.mode,
         risk_flags=resolution.risk_flags,
         test_paths=frozenset(p for p in diff.paths if prover.suite.is_test_path(p)),
         control_paths=frozenset(p for p in diff.paths if prover.suite.is_control_path(p)),
-        tests=after,
-        failing_before=excused - targets,
+        tests=baseline,
+        failing_before=frozenset(),
         test_texts=prover.texts(tree, {t.split("::", 1)[0] for t in targets}),
     )

@@ -20,7 +20,7 @@ _ROOM: Final = OUTPUT_CHARACTERS - 500
 
 _SPEC: Final = spec(
     "file_read",
-    "Read a text file with line numbers, get the outline of a Python file, or list a folder.",
+    f"Read a text file with line numbers, {LINES} lines at once, get the outline of a Python file, or list a folder.",
     "read",
     parameters={
         "path": {"type": "string", "minLength": 1},

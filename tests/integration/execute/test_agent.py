@@ -318,9 +318,10 @@ def test_what_a_failed_check_means_changes_the_plan(
 
 
 def test_the_next_turn_knows_how_the_last_one_ended(surefoot: Surefoot, tmp_path: Path) -> None:
-    """Its checkpoint stands among what is known; the model here does nothing right before it reads of it."""
+    """Its checkpoint, what it learned and that its work is gone are known; the model here does nothing right before it reads of it."""
     root = repository(tmp_path, BUG)
-    known = r"(?s)\A(?=.*The turn before ended as )(?=.*nothing yet)"
+    told = ("The turn before ended as ", "Nothing of it was kept", "receipt calls line in till")
+    known = r"(?s)\A" + "".join(f"(?=.*{words})" for words in (*told, "nothing yet"))
     rules = [
         {"purpose": "tool_call", "pattern": known, "reply": BUG_EDITS[3]},
         {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[0]},
@@ -330,6 +331,65 @@ def test_the_next_turn_knows_how_the_last_one_ended(surefoot: Surefoot, tmp_path
     run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
     assert run["status"] == "complete", run["reason"]
     assert run["turns"] == 2
+
+
+ONE_STEP = {
+    "analysis": "amounts are cut to one place",
+    "steps": [
+        {
+            "id": "mend",
+            "description": "show two places",
+            "intent": "modify",
+            "target_files": ["till/money.py"],
+            "depends_on": [],
+            "max_iterations": 4,
+            "acceptance": ["the tests pass"],
+        }
+    ],
+    "verification": [],
+    "risk_factors": [],
+    "confidence": 0.9,
+}
+
+
+def test_the_next_turn_knows_what_the_review_refused(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Work that was proved and vetoed begins again from the base, and the prompt says why."""
+    root = repository(tmp_path, BUG)
+    forged = "import os\n\nos.dup2(1, 2)\n\n\ndef show"
+    known = r"(?s)\A(?=.*Held against it: review: till/money.py)(?=.*Nothing of it was kept)"
+    rules = [
+        {"purpose": "tool_call", "pattern": rf"{known}(?=.*nothing yet)", "reply": BUG_EDITS[3]},
+        {"purpose": "tool_call", "pattern": known, "reply": done()},
+        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
+        {
+            "purpose": "tool_call",
+            "pattern": r"(?s)\A(?!.*dup2\(1)",
+            "reply": call("file_edit", path="till/money.py", search="def show", replace=forged),
+        },
+        {"purpose": "planning_model", "reply": json.dumps(ONE_STEP)},
+        {"purpose": "tool_call", "reply": done()},
+    ]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    assert run["turns"] == 2
+
+
+def test_a_suppression_is_told_while_it_can_be_mended(surefoot: Surefoot, tmp_path: Path) -> None:
+    """What the review will refuse stands under the tests, and the turn goes on until it is gone."""
+    root = repository(tmp_path, BUG)
+    silenced = ':.2f}"  # noqa: E501'
+    refused = "STILL OPEN: the review will refuse till/money.py:6: "
+    edits = {
+        "nothing yet": call("file_edit", path="till/money.py", search=':.1f}"', replace=silenced),
+        refused: call("file_edit", path="till/money.py", search="  # noqa: E501", replace=""),
+        "": done(),
+    }
+    rules = [{"purpose": "tool_call", "pattern": p, "reply": edit} for p, edit in edits.items()]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    assert run["turns"] == 1
 
 
 def test_existing_tests_are_not_the_models_to_change(surefoot: Surefoot, tmp_path: Path) -> None:

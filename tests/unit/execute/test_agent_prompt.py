@@ -63,6 +63,7 @@ def scene(outputs: list[str], tests: str = "1 fails", issue: str = "it is wrong"
         issue=issue,
         plan=plan,
         done=frozenset(),
+        passed_over=frozenset(),
         facts=("a fact",),
         tests=tests,
         step=STEP,
@@ -154,3 +155,20 @@ def test_a_forged_tool_is_shown_with_its_standing() -> None:
     forged = replace(forged, artifact=Digest("a" * 64))
     for intent in StepIntent:
         assert forged not in offered((EDIT, SHELL, SPEC, forged), intent, small=True)
+
+
+def test_a_step_that_had_nothing_to_show_says_so() -> None:
+    """A step that was never worked on is told from one that was."""
+    shown = PlanStep(step_id="check", description="run the tests", intent=StepIntent.VERIFY)
+    was = scene([])
+    now = replace(
+        was,
+        plan=replace(was.plan, steps=(shown, STEP)),
+        done=frozenset({"check"}),
+        passed_over=frozenset({"check"}),
+    )
+    told = question_for(now, asker(8_192)).plan
+    assert "[x] check (verify): run the tests (passed over: the tests already show it)" in told
+    assert (
+        "passed over" not in question_for(replace(now, passed_over=frozenset()), asker(8_192)).plan
+    )

@@ -88,7 +88,7 @@ class Checks:
 
     def _against(self, report: TestReport, tree: TreeId) -> tuple[str, ...]:
         diff = self._workspace.diff(self._task.base_tree, tree)
-        found = [*self._guarded(diff)]
+        found = [*self._guarded(diff), *self._objected(tree)]
         if report.state is not ReportState.COMPLETE:
             found.append(f"the test run is unusable ({report.state}): {report.reason}"[:_DETAIL])
             return tuple(found)
@@ -127,6 +127,13 @@ class Checks:
             or (self._suite.is_test_path(path) and path not in grown)
         ]
         return [f"must not be changed: {_names(touched)}"] if touched else []
+
+    def _objected(self, tree: TreeId) -> list[str]:
+        """What the review would not let through."""
+        return [
+            f"the review will refuse {f.file}{f':{f.line}' if f.line else ''}: {f.message}; {f.remediation}"
+            for f in self._task.objections(tree)[:_FEW]
+        ]
 
     def _grown(self, diff: Diff) -> frozenset[str]:
         """Test files that the work brings or only adds to."""

@@ -67,7 +67,6 @@ from surefoot.kernel.ports import (
     Workspace,
 )
 from surefoot.values import (
-    Checkpoint,
     Complexity,
     ModelFailure,
     PlanIR,
@@ -177,7 +176,9 @@ class _Turn:
     def __init__(self, ports: _Ports, limits: AgentLimits) -> None:
         self._p, self._limits = ports, limits
         self._said: list[str] = []
-        self._facts = _known_from(ports.task.last)
+        self._told = _known_from(ports.task)
+        self._facts = list(ports.task.learned)
+        self._passed_over: frozenset[str] = frozenset()
         self._taken: list[Taken] = []
         self._seen: set[tuple[ToolCall, TreeId]] = set()
         self._effective = 0
@@ -246,7 +247,10 @@ class _Turn:
         unit = self._p.task.unit
         said = [unit.issue.text.strip() or unit.issue.title]
         if unit.failing:
-            said.append(f"These tests fail and must pass: {', '.join(unit.failing)}")
+            said.append(
+                "Named for this work: tests of the project that fail now and have to pass at its end, whether the issue "
+                f"speaks of them or not: {', '.join(unit.failing)}"
+            )
         said += [f"{f.file}:{f.line} {f.rule} {f.message}" for f in unit.findings]
         return "\n".join(said)
 
@@ -341,13 +345,16 @@ class _Turn:
 
     def _work(self, plan: PlanIR) -> _Stop | None:
         """All steps that are still to be done, each after those it depends on."""
-        done = frozenset[str]()
+        done = self._passed_over = frozenset[str]()
         for step in ordered(plan.steps) or plan.steps:
             shown = step.intent is StepIntent.VERIFY and bool(self._taken)
             # The tests ran after the last change: where they hold nothing against it, there is nothing to verify.
-            stop = None if shown and not self._checked.complaints else self._step(plan, step, done)
-            if stop is not None:
-                return stop
+            if shown and not self._checked.complaints:
+                self._passed_over |= {step.step_id}
+            else:
+                stop = self._step(plan, step, done)
+                if stop is not None:
+                    return stop
             done |= {step.step_id}
         return None
 
@@ -391,7 +398,8 @@ class _Turn:
             issue=self._issue(),
             plan=plan,
             done=done,
-            facts=tuple(self._facts),
+            passed_over=self._passed_over,
+            facts=(*self._told, *self._facts),
             tests=self._tests(),
             step=step,
             taken=tuple(self._taken),
@@ -528,17 +536,22 @@ class _Turn:
             effective_actions=self._effective,
             failure=stop.failure if stop is not None else None,
             unanswered=stop.question if stop is not None else "",
+            learned=tuple(self._facts),
         )
 
 
-def _known_from(last: Checkpoint | None) -> list[str]:
-    """What the checkpoint of the turn before says that is known."""
+def _known_from(task: TurnInput) -> tuple[str, ...]:
+    """What became of the turn before: what its checkpoint says, what was held against it, and what is left of it."""
+    last = task.last
     if last is None:
-        return []
+        return ()
     known = [f"The turn before ended as {last.outcome}: {cut(last.summary, _FACT_CHARACTERS)}"]
     if last.remaining_items:
         known.append(f"Left open by it: {', '.join(last.remaining_items[:_MOST_FACTS])}")
-    return known
+    known += [f"Held against it: {cut(told, _FACT_CHARACTERS)}" for told in task.refuted]
+    if task.tree == task.base_tree:
+        known.append("Nothing of it was kept: the files are as they were before this work began.")
+    return tuple(known)
 
 
 def _of_known(now: Checked, before: Checked) -> tuple[str, ...] | None:

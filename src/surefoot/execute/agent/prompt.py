@@ -81,6 +81,8 @@ class Scene:
     plan: PlanIR
     done: frozenset[str]
     """Ids of the steps that ended."""
+    passed_over: frozenset[str]
+    """Those of them that had nothing left to show."""
     facts: tuple[str, ...]
     tests: str
     step: PlanStep
@@ -169,7 +171,8 @@ def _plan(scene: Scene) -> str:
     lines = [scene.plan.analysis]
     for step in scene.plan.steps:
         mark = "x" if step.step_id in scene.done else ">" if step == scene.step else " "
-        lines.append(f"[{mark}] {step.step_id} ({step.intent}): {step.description}")
+        passed = " (passed over: the tests already show it)" * (step.step_id in scene.passed_over)
+        lines.append(f"[{mark}] {step.step_id} ({step.intent}): {step.description}{passed}")
     lines += [f"Shows the end: {told}" for told in scene.plan.verification]
     lines += [f"Beware: {risk}" for risk in scene.plan.risk_factors]
     return "\n".join(lines)
