@@ -1,6 +1,7 @@
 """`solve` step by step, on a model that answers from a file: it reads, edits, is told by the tests, and is done."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -570,6 +571,39 @@ def test_a_repository_in_another_language(surefoot: Surefoot, tmp_path: Path) ->
     assert run["files"] == ["src/money.js"]
     proofs = {p["kind"]: p for p in run["evidence"]}  # type: ignore[attr-defined]
     assert proofs["failing-tests"]["after"] == "passed: test/receipt.test.js::shows cents"
+    assert proofs["base-tests"]["after"].startswith("2 passed, 0 failed of 2")
+    assert surefoot("replay", cwd=root).returncode == 0
+
+
+PERL = {
+    "surefoot.toml": '[test]\ncommand = ["perl", "-Ilib", "t/receipt.t"]\nformat = "tap"\n',
+    "lib/Money.pm": "package Money;\nuse strict;\nuse warnings;\n\nsub show {\n    my ($cents) = @_;\n"
+    '    return sprintf "%.1f", $cents / 100;\n}\n\n1;\n',
+    "lib/Receipt.pm": "package Receipt;\nuse strict;\nuse warnings;\nuse Money;\n\nsub line {\n    my ($name, $cents) = @_;\n"
+    '    return "$name: " . Money::show($cents);\n}\n\n1;\n',
+    "t/receipt.t": "use strict;\nuse warnings;\nuse Test::More tests => 2;\nuse Receipt;\n\n"
+    'is(Receipt::line("tea", 250), "tea: 2.50", "shows cents");\n'
+    'like(Receipt::line("tea", 1), qr/^tea/, "shows the name");\n',
+}
+needs_perl = pytest.mark.skipif(shutil.which("perl") is None, reason="perl is missing")
+
+
+@needs_perl
+def test_a_repository_whose_own_command_prints_tap(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Perl, whose tests nothing here knows: by the command that the user named and trusts, and the ids of its points."""
+    root = repository(tmp_path, PERL)
+    assert surefoot("trust", cwd=root).returncode == 0
+    answers = [
+        call("ripgrep", pattern="show"),
+        call("file_edit", path="lib/Money.pm", search="%.1f", replace="%.2f"),
+        done(),
+    ]
+    issue = "The test `shows cents` fails: `line` gives 2.5 for 250"
+    run = solve(surefoot, root, issue, answers, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    assert run["files"] == ["lib/Money.pm"]
+    proofs = {p["kind"]: p for p in run["evidence"]}  # type: ignore[attr-defined]
+    assert proofs["failing-tests"]["after"] == "passed: shows cents"
     assert proofs["base-tests"]["after"].startswith("2 passed, 0 failed of 2")
     assert surefoot("replay", cwd=root).returncode == 0
 
