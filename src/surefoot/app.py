@@ -269,13 +269,15 @@ def checked_again(
     """Hold a tree that is not the run's own (replayed, or edited by a hook) against the present tip.
 
     The tip's tests that pass must pass on it, and so must the tests that the run was about; what guards the work may not
-    differ from the tip where the run did not change it. Returns the refusal.
+    differ from the tip where the run did not change it; the auditors may say nothing new of what differs. Returns the refusal.
     """
     frozen, own = thaw(journal.get(_opened_of(story).settings)), run_diff(project, story)
     tip = project.repository.tree
     with scratch_folder(project) as scratch:
         processes = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
-        _, suite = suite_of(project, frozen.settings, processes, around, scratch)
+        plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
+        auditors = auditors_of(project, frozen, processes, plan, None, around)
+        baseline = read_baseline(project.root / BASELINE_NAME)
         now = tree_diff(project.repository, tip, tree, scratch)
         if own is None or now is None:
             return "git no longer has all that the run changed"
@@ -283,16 +285,17 @@ def checked_again(
             if path not in own.paths and (suite.is_test_path(path) or suite.is_control_path(path)):
                 return f"{path} guards the work and was changed by something else than the run"
         with tree_checkout(project.repository, tip, scratch) as root:
-            before = suite.run(root)
+            before, found = suite.run(root), run_audit(auditors, root, baseline=baseline)
         with tree_checkout(project.repository, tree, scratch) as root:
-            after = suite.run(root)
+            after, finds = suite.run(root), run_audit(auditors, root, baseline=baseline)
     event = journal.record_tests(tree, "accept", after)
     proof = evidence.base_tests(before, after, (), (event,))
     targets = {t for unit in story.state.units.values() for t in unit.unit.failing}
     lost = sorted(targets - set(after.passing))
     if lost:
         return f"{lost[0]} does not pass there"
-    return None if proof.passed else proof.after
+    proofs = (proof, evidence.changed_files(now.paths, found, finds))
+    return next((f"{p.kind}: {p.after}" for p in proofs if not p.passed), None)
 
 
 def _opened_of(story: Story) -> RunOpened:

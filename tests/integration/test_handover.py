@@ -156,6 +156,21 @@ def test_accept_tests_again_where_the_branch_has_moved(
     assert not (project.root / "new.py").exists()
 
 
+def test_accept_audits_again_what_a_hook_has_edited(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """The tests say nothing of it; a blocking finding that neither the tip nor the run has is refused by name."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    hooks = project.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    (hooks / "pre-commit").write_text("#!/bin/sh\necho 'x = nowhere' > new.py\ngit add new.py\n")
+    (hooks / "pre-commit").chmod(0o755)
+    tip = git(project, "rev-parse", "HEAD")
+    with pytest.raises(AcceptError, match=r"changed-files: new: ruff:.*F821"):
+        accept(project, RUN, around)
+    assert git(project, "rev-parse", "HEAD") == tip
+
+
 def test_accept_lets_no_hook_change_what_guards_the_work(
     project: Project, around: Surroundings, scripted: str
 ) -> None:
