@@ -150,3 +150,9 @@ def test_rows_of_a_table() -> None:
     assert told_in(pair) == [("f(1, 3)", "4"), ("f(2, 3)", "4")]
     computed = '@pytest.mark.parametrize("a", ROWS)\ndef test_a(a):\n    assert f(a)\n'
     assert told_in(computed) == []
+
+
+def test_a_broken_doctest_does_not_hide_those_beside_it() -> None:
+    """A line end within a quoted text is none that a doctest can hold; the other examples say what they said."""
+    text = "\n    >>> f('ab')\n    'a'\n    >>> f('a\nb')\n    'a\nb'\n    >>> f('B')\n    ''\n"
+    assert pairs(from_docstring(text, "f")) == [("f('ab')", "'a'"), ("f('B')", "''")]

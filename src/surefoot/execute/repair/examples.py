@@ -7,6 +7,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from surefoot.execute.source import FunctionNode, Source, expression_of, last_name
@@ -33,6 +34,8 @@ _FORMULA: Final = re.compile(r"\s*[-+*/%]+\s*[\d('\"\[]")
 _RESULT: Final = re.compile(r"=\s*([^=]+)$")
 _UNSURE: Final = re.compile(r"\(\s*('[^']*'|\"[^\"]*\"|[-+\d.]+)\s*\)")
 """One value in parentheses: people who write it may mean a tuple."""
+_PROMPT: Final = re.compile(r"^(?=[ \t]*>>>)", re.MULTILINE)
+"""Where an example of a doctest begins."""
 _MOST_ROWS: Final = 100
 _REACH: Final = 400
 """Characters after a call within which an issue names the expected value."""
@@ -221,16 +224,22 @@ def _cell(node: ast.expr, row: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def _doctests(text: str, name: str, origin: str) -> Iterator[Example]:
-    try:
-        examples = doctest.DocTestParser().get_examples(text)
-    except ValueError:
-        return
-    for example in examples:
+    whole = _session(text)
+    pieces = [whole] if whole is not None else [_session(p) or [] for p in _PROMPT.split(text)]
+    for example in chain.from_iterable(pieces):
         call = example.source.strip()
         if not _is_plain(call) or not _calls(call, name):
             continue
         want = example.want.strip()
         yield Example(call=call, expected=want if is_literal(want) else None, origin=origin)
+
+
+def _session(text: str) -> list[doctest.Example] | None:
+    """The doctests of a text; None where one of them is broken, as by the line end that an escape stands for."""
+    try:
+        return doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return None
 
 
 def _calls(call: str, name: str) -> bool:
