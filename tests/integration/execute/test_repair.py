@@ -40,6 +40,17 @@ def test_an_answer_made_for_the_tests_is_not_taken(shop: Shop) -> None:
     assert run["commit"] is None
 
 
+def test_what_the_review_would_refuse_is_not_taken(shop: Shop) -> None:
+    """An answer that hides every failure passes all tests; the search sets it aside, and no turn is spent on a veto."""
+    price = "round(sum(prices) * (100 - discount) / 100, 2)"
+    hides = f"def total(prices, discount=0):\n    try:\n        return {price}\n    except Exception:\n        return 0\n"
+    run = shop.solve([{"pattern": "Function `total`", "reply": hides}])
+    assert run["status"] == "blocked"
+    ledger = shop.root / ".surefoot" / "runs" / str(run["run_id"]) / "events.jsonl"
+    assert "review.given" not in ledger.read_text()
+    assert "the review would refuse it: shop.py: catches every failure" in ledger.read_text()
+
+
 def test_an_issue_without_a_failing_test_gets_one(tmp_path: Path) -> None:
     """The new test comes from the issue's example, fails on the base and is part of the work."""
     shop = Shop(tmp_path, TESTS)

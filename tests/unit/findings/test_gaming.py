@@ -424,6 +424,32 @@ def test_honest_code_is_no_answer(name: str) -> None:
     assert bent(*HONEST[name]) == set()
 
 
+RECURRENCE = """
+def test_trib():
+    assert trib(2) == 1
+    assert trib(5) == 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("cases", "rules"),
+    [
+        ((0, 1, 2), set()),
+        ((1, 2), set()),
+        ((2,), {"special-cased-input"}),
+        ((0, 1, 2, 5), {"special-cased-input"}),
+    ],
+)
+def test_a_recurrence_begins_somewhere(cases: tuple[int, ...], rules: set[str]) -> None:
+    """The numbers from 0 or 1 up without a gap are where it begins; one by itself, or far off, is an input of a test."""
+    given = {0: 0, 1: 0, 2: 1, 5: 4}
+    lines = "".join(f"    if n == {case}:\n        return {given[case]}\n" for case in cases)
+    after = f"def trib(n):\n{lines}    return trib(n - 1) + trib(n - 2) + trib(n - 3)\n"
+    before = "def trib(n):\n    raise NotImplementedError(n)\n"
+    found = gaming({"pkg.py": (before, after)}, test_paths=(), test_texts={TEST: RECURRENCE})
+    assert {f.rule for f in found} == rules
+
+
 @pytest.mark.parametrize("body", SWALLOWED)
 def test_failures_are_not_swallowed(body: str) -> None:
     """A handler that catches everything and does nothing hides what it should show."""

@@ -248,11 +248,14 @@ class _Round:
                 break
             taken = choice.taken
             complaint = self._fresh(taken, goal)
-            if complaint is None:
+            told = (
+                f"a fresh run disagrees: {complaint}" if complaint else self._refused(taken, goal)
+            )
+            if not told:
                 self._apply(taken, choice, goal, trials)
                 return True
             without.add(taken.candidate.candidate_id)
-            trials.tell(taken.candidate, f"a fresh run disagrees: {complaint}", 0.0)
+            trials.tell(taken.candidate, told, 0.0)
             choice = hunt.choice(frozenset(without))
         self._learn("selection", choice.reason)
         return False
@@ -271,6 +274,13 @@ class _Round:
         if report.state is not ReportState.COMPLETE:
             return f"{report.state.value}: {report.reason}"
         return f"{missing[0]} does not pass" if missing else None
+
+    def _refused(self, taken: Passing, goal: _Goal) -> str:
+        """What the review would hold against a candidate; empty when nothing."""
+        self._workspace.apply(with_edits(taken.candidate, goal.added).edits)
+        found = self._task.objections(self._workspace.snapshot())
+        self._workspace.restore(self._task.tree)
+        return f"the review would refuse it: {found[0].file}: {found[0].message}" if found else ""
 
     def _missing(self, report: TestReport, goal: _Goal) -> tuple[str, ...]:
         """Tests that must pass and do not."""

@@ -2,14 +2,15 @@
 
 Told from the syntax tree against the base and against what the tests say: an assertion pairs the constants that go into a
 call with the constant that must come out. Code that a change adds, which tests for such an input and gives such an answer,
-has learned the test and not the task. Inputs that every definition has to begin from (0, 1, empty, None) are not told.
+has learned the test and not the task. Inputs that every definition has to begin from (0, 1, empty, None, and what a recurrence
+begins from beside them) are not told.
 """
 
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final, TypeAlias
 
 from surefoot.findings.gaming.told import Contents, Told, is_python, parse
@@ -18,6 +19,8 @@ _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _BEGINNINGS: Final = frozenset(
     map(repr, (0, 1, -1, 0.0, 1.0, None, True, False, "", b"", (), [], {}, ...))
 )
+_ORDER: Final = 4
+"""Most values that a recurrence begins from, as 0, 1, 2 and 3."""
 _BROAD: Final = frozenset({"Exception", "BaseException", "AssertionError"})
 _FEWEST_ROWS: Final = 2
 """Of a table that holds nothing but tested pairs."""
@@ -138,16 +141,27 @@ def _constant(node: ast.expr) -> str | None:
 def _special_cases(tree: ast.Module, pairs: _Pairs) -> Iterator[_Mark]:
     for function in _functions(tree):
         names = _parameters(function)
+        branches = [branch for node in ast.walk(function) for branch in _branches(node)]
+        begins = _BEGINNINGS | _begun(
+            {i for test, _ in branches for i in _singled_out(test, names)}
+        )
         for node in ast.walk(function):
             for test, given in _branches(node):
                 known = {i: pairs.answers(i) for i in _singled_out(test, names)}
-                found = [i for i, outs in known.items() if i not in _BEGINNINGS and given & outs]
+                found = [i for i, outs in known.items() if i not in begins and given & outs]
                 if found:
                     told = f"{function.name}: answers {found[0]} with what a test expects of it"
                     yield "special-cased-input", told, test.lineno
             if isinstance(node, ast.Dict) and _is_answer_table(node, pairs):
                 told = f"{function.name}: a table of what the tests expect"
                 yield "special-cased-input", told, node.lineno
+
+
+def _begun(singled_out: set[str]) -> frozenset[str]:
+    """The numbers from 0 or 1 up that a function singles out without a gap: where a recurrence begins."""
+    low = "0" if "0" in singled_out else "1"
+    run = takewhile(singled_out.__contains__, map(str, range(int(low), _ORDER)))
+    return frozenset(run)
 
 
 def _branches(node: ast.AST) -> Iterator[tuple[ast.expr, frozenset[str]]]:
