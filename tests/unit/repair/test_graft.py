@@ -155,6 +155,8 @@ def test_equal_ideas_have_equal_marks() -> None:
         ("if start == 0: return 0", False),
         ("return -1", False),
         ("if start == 5: return 5", False),
+        ("if len(values) == 77: return 0", True),
+        ("for v in [start]: result = v == 77", False),
     ],
 )
 def test_answers_made_for_a_test(line: str, *, told: bool) -> None:

@@ -3,7 +3,7 @@
 import ast
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from surefoot.codec import digest, digest_of
@@ -160,16 +160,16 @@ def changed_places(before: str, after: str) -> tuple[tuple[int, int], ...]:
 def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | None:
     """How a change answers single test inputs by name, or None.
 
-    `told` are the literals that the tests give and expect, as `repr`. A comparison with one of them, or one of them
-    returned, that the file did not have before and that is none of the everyday constants, is made for the test.
+    `told` are the literals that the tests give and expect, as `repr`. A parameter compared with one of them, or one of them
+    returned, that the file did not have before and that is none of the everyday constants, is made for the test. A part of
+    an input, such as a letter of a text in a loop, is compared with what the task names.
     """
+    parameters = {a.arg for a in ast.walk(after.tree) if isinstance(a, ast.arg)}
     plain = {repr(p) for p in _PLAIN}
     known = {repr(v) for v in _constants(before.tree)}
     for node in ast.walk(after.tree):
         values: list[ast.expr] = []
-        if isinstance(node, ast.Compare) and any(
-            isinstance(op, ast.Eq | ast.In) for op in node.ops
-        ):
+        if isinstance(node, ast.Compare) and _is_asked(node, parameters):
             values = [node.left, *node.comparators]
         elif isinstance(node, ast.Return) and node.value is not None:
             values = [node.value]
@@ -178,6 +178,13 @@ def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | 
             if text is not None and text in told and text not in plain and text not in known:
                 return f"line {value.lineno} answers a test's own value {text[:60]}"
     return None
+
+
+def _is_asked(node: ast.Compare, parameters: Collection[str]) -> bool:
+    """Whether a comparison asks if a parameter is one value, or one of some."""
+    equal = any(isinstance(op, ast.Eq | ast.In) for op in node.ops)
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return equal and not names.isdisjoint(parameters)
 
 
 def _constants(tree: ast.AST) -> list[object]:
