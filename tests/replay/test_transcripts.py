@@ -49,7 +49,17 @@ SOLVED = {
         "tests/test_cli_robustness.py",
         "tests/test_save_no_damage.py",
     ),
+    "hyperlink": (
+        "CHANGELOG.md",
+        "docs/api.rst",
+        "src/hyperlink/_url.py",
+        "src/hyperlink/hypothesis.py",
+        "src/hyperlink/test/test_relative_to.py",
+    ),
 }
+
+DRAWN = ("hyperlink",)
+"""Their own tests draw their inputs by chance, so that a replay may meet a test run that ends otherwise; then it says so."""
 
 
 @pytest.mark.soak
@@ -69,7 +79,8 @@ def test_the_recorded_answers_solve_it_again(
     assert run["status"] == "complete", run["reason"]
     assert run["files"] == list(SOLVED[name])
     answers.unlink()
-    assert surefoot(root, tmp_path, "replay")["divergence"] is None
+    divergence = surefoot(root, tmp_path, "replay")["divergence"]
+    assert divergence is None or (name in DRAWN and " tests.ran " in str(divergence))
 
 
 def surefoot(root: Path, folder: Path, *args: str) -> dict[str, object]:
