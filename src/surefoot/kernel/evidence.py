@@ -39,6 +39,12 @@ def names(ids: Iterable[str], most: int = 3) -> str:
     return ", ".join(listed[:most]) + more
 
 
+def places(findings: Iterable[Finding]) -> str:
+    """Where the first of them are and what they say, and how many more there are."""
+    told = {f"{f.file}:{f.line} {f.tool} {f.rule}: {f.message}" for f in findings}
+    return names(told)
+
+
 def target_tests(
     targets: Collection[str], before: TestReport, after: TestReport, events: tuple[EventId, ...]
 ) -> Evidence:
@@ -172,7 +178,7 @@ def changed_files(paths: Collection[str], before: Audit, after: Audit) -> Eviden
     """No auditor says anything blocking of a changed file that it did not say of the base, and none fell silent."""
     new = [f for f in added_findings(before.blocking, after.blocking) if f.file in paths]
     silent = _silent(before, after)
-    told = "nothing new" if not new else f"new: {names(f.finding_id for f in new)}"
+    told = "nothing new" if not new else f"new: {places(new)}"
     if silent:
         told += f"; no answer from {names(silent)}"
     return Evidence(
@@ -276,11 +282,11 @@ def findings_gone(
     if silent:
         told += f"; no answer from {names(silent)}"
     if new:
-        told += f"; new: {names(f.finding_id for f in new)}"
+        told += f"; new: {places(new)}"
     if still:
-        told += f"; still there: {names(f.finding_id for f in still)}"
+        told += f"; still there: {places(still)}"
     if unseen:
-        told += f"; not seen on the base: {names(f.finding_id for f in unseen)}"
+        told += f"; not seen on the base: {places(unseen)}"
     return Evidence(
         kind="findings",
         command="surefoot audit",

@@ -466,6 +466,10 @@ class TurnInput:
     """Why the repository is locked now; read anew at each step (SPEC B2)."""
     learned: tuple[str, ...] = ()
     """What the executor wanted to remember of earlier turns."""
+    kept: bool = True
+    """Whether the work of the turn before is in `tree`."""
+    audited: Callable[[TreeId], Evidence | None] = lambda _: None
+    """What the auditors say of a tree, as the turn's proof will have it; None where no audit is asked for."""
     objections: Callable[[TreeId], tuple[Finding, ...]] = lambda _: ()
     """What the review will hold against the run if it ends with this tree, as far as its text alone shows it."""
 

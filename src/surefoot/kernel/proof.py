@@ -155,15 +155,20 @@ class Prover:
     ) -> tuple[Evidence, ...]:
         """All that a turn's tree has to show, for its unit; it must not undo what the units `done` have shown."""
         found = self.judge(tree, base, (unit, *done), "turn")
-        if unit.findings:
-            found += (self.findings_gone(tree, base, unit.findings),)
-        asked = checks(Level.TURN, (unit.unit_type,)).audit is not Extent.NONE
-        if asked and not unit.findings and not failed(found):
+        if unit.findings or not failed(found):
             # Last, because it is the dearest; what it finds out is used again at the end of the run.
-            found += (self.changed_files(tree, base),)
+            audited = self.turn_audit(tree, base, unit)
+            found += () if audited is None else (audited,)
         # Neither a fixer nor a merge can write the tests that are missing; the end of the run asks for them.
         late = unit.strategy in ("fixer", "merge")
         return found if late else self.with_strength(found, tree, base)
+
+    def turn_audit(self, tree: TreeId, base: TreeId, unit: Unit) -> Evidence | None:
+        """What the auditors hold against the tree that a turn of `unit` leaves; None where none is asked."""
+        if unit.findings:
+            return self.findings_gone(tree, base, unit.findings)
+        asked = checks(Level.TURN, (unit.unit_type,)).audit is not Extent.NONE
+        return self.changed_files(tree, base) if asked else None
 
     def with_strength(
         self, found: tuple[Evidence, ...], tree: TreeId, base: TreeId

@@ -91,6 +91,8 @@ class UnitState:
     """What gates held against the last turn."""
     learned: tuple[str, ...] = ()
     """What the executor wanted to remember at the end of the last turn."""
+    kept: bool = True
+    """Whether the last turn ended in a commit."""
     patterns: tuple[ToolPattern, ...] = ()
     """What its closed turns called; those that an outage ended are left out, since they are done again."""
     escalations: int = 0
@@ -528,6 +530,7 @@ def _(event: TurnClosed, state: RunState, recorded: Recorded) -> RunState:
         last_failures=turn.failures,
         refuted=turn.refuted,
         learned=turn.learned,
+        kept=event.commit is not None,
         patterns=(*before.patterns, turn.called) if _counts(event) else before.patterns,
         model=event.model,
         idle=_idle(before, event),

@@ -209,6 +209,8 @@ class Turn:
             locked=self._p.policy.locked,
             weak=self._p.prover.weak(self._start),
             learned=self._unit.learned,
+            kept=self._unit.kept,
+            audited=lambda tree: self._p.prover.turn_audit(tree, self._base, self._unit.unit),
             objections=lambda tree: objections(
                 self._p.journal.state, self._p.prover, self._resolution, self._p.readers, tree
             ),

@@ -321,7 +321,11 @@ def test_what_a_failed_check_means_changes_the_plan(
 def test_the_next_turn_knows_how_the_last_one_ended(surefoot: Surefoot, tmp_path: Path) -> None:
     """Its checkpoint, what it learned and that its work is gone are known; the model here does nothing right before it reads of it."""
     root = repository(tmp_path, BUG)
-    told = ("The turn before ended as ", "Nothing of it was kept", "receipt calls line in till")
+    told = (
+        "The turn before ended as ",
+        "Nothing of it was kept",
+        "work is gone: receipt calls line in",
+    )
     known = r"(?s)\A" + "".join(f"(?=.*{words})" for words in (*told, "nothing yet"))
     rules = [
         {"purpose": "tool_call", "pattern": known, "reply": BUG_EDITS[3]},
@@ -391,6 +395,28 @@ def test_a_suppression_is_told_while_it_can_be_mended(surefoot: Surefoot, tmp_pa
     run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
     assert run["status"] == "complete", run["reason"]
     assert run["turns"] == 1
+
+
+def test_a_secret_is_told_while_it_can_be_taken_out(surefoot: Surefoot, tmp_path: Path) -> None:
+    """The auditors are heard before the turn ends, and say in which file and line."""
+    root = repository(tmp_path, BUG)
+    address = "https://someone:" + "hunter22xy@shop.example"
+    shown = f"from till.app import receipt\n\n\ndef test_shown():\n    assert receipt([({address!r}, 275)])[0].endswith('2.75')\n"
+    told = "STILL OPEN: the audit of the changed files: new: tests/test_shown.py:5 secrets "
+    edits = {
+        "nothing yet": BUG_EDITS[3],
+        told: call(
+            "file_edit", path="tests/test_shown.py", search="someone:hunter22xy@", replace=""
+        ),
+        r"(?s)\A(?!.*test_shown)": call("file_edit", path="tests/test_shown.py", create=shown),
+        "": done(),
+    }
+    rules = [{"purpose": "tool_call", "pattern": p, "reply": edit} for p, edit in edits.items()]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    assert run["turns"] == 1
+    assert "tests/test_shown.py" in run["files"]
 
 
 def test_existing_tests_are_not_the_models_to_change(surefoot: Surefoot, tmp_path: Path) -> None:

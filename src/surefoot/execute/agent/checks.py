@@ -107,6 +107,8 @@ class Checks:
         if bad:
             found.append(f"new tests that do not pass: {_names(bad)}")
         found += self._falsified(tree, diff, [t for t in fresh if t in passing])
+        if diff.files and not found:
+            found += self._audited(tree)
         return tuple(found)
 
     def _loose(self, report: TestReport) -> frozenset[str]:
@@ -134,6 +136,13 @@ class Checks:
             f"the review will refuse {f.file}{f':{f.line}' if f.line else ''}: {f.message}; {f.remediation}"
             for f in self._task.objections(tree)[:_FEW]
         ]
+
+    def _audited(self, tree: TreeId) -> list[str]:
+        """What the auditors hold against it; asked last, because they take long."""
+        told = self._task.audited(tree)
+        return (
+            [] if told is None or told.passed else [f"the audit of the changed files: {told.after}"]
+        )
 
     def _grown(self, diff: Diff) -> frozenset[str]:
         """Test files that the work brings or only adds to."""

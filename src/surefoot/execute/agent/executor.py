@@ -177,7 +177,8 @@ class _Turn:
         self._p, self._limits = ports, limits
         self._said: list[str] = []
         self._told = _known_from(ports.task)
-        self._facts = list(ports.task.learned)
+        self._earlier = ports.task.learned
+        self._facts: list[str] = []
         self._passed_over: frozenset[str] = frozenset()
         self._taken: list[Taken] = []
         self._seen: set[tuple[ToolCall, TreeId]] = set()
@@ -259,7 +260,7 @@ class _Turn:
         p, unit = self._p, self._p.task.unit
         facts = ComplexityQuestion(
             repository=cut(self._map, _PLAN_CHARACTERS),
-            issue=cut(self._issue(), _PLAN_CHARACTERS),
+            issue=cut(unit.issue.text.strip() or unit.issue.title, _PLAN_CHARACTERS),
             files_named=tuple(
                 path for path in p.workspace.files(p.task.tree) if path in unit.issue.text
             ),
@@ -399,7 +400,7 @@ class _Turn:
             plan=plan,
             done=done,
             passed_over=self._passed_over,
-            facts=(*self._told, *self._facts),
+            facts=(*self._told, *self._remembered(), *self._facts),
             tests=self._tests(),
             step=step,
             taken=tuple(self._taken),
@@ -480,7 +481,13 @@ class _Turn:
     def _learn(self, learned: list[str]) -> None:
         """Keep what the model wants to remember; only it reads that again, so it is no fact of the run."""
         fresh = [cut(fact, _FACT_CHARACTERS) for fact in learned if fact.strip()]
-        self._facts = [*self._facts, *(f for f in fresh if f not in self._facts)][-_MOST_FACTS:]
+        known = {*self._facts, *self._earlier}
+        self._facts = [*self._facts, *(f for f in fresh if f not in known)][-_MOST_FACTS:]
+
+    def _remembered(self) -> list[str]:
+        """What earlier turns learned; it may speak of files that are no longer as they were then."""
+        gone = "Learned in a turn whose work is gone: " if _is_gone(self._p.task) else ""
+        return [f"{gone}{fact}" for fact in self._earlier]
 
     # --- checks ----------------------------------------------------------------------------------
 
@@ -536,7 +543,7 @@ class _Turn:
             effective_actions=self._effective,
             failure=stop.failure if stop is not None else None,
             unanswered=stop.question if stop is not None else "",
-            learned=tuple(self._facts),
+            learned=(*self._earlier, *self._facts)[-_MOST_FACTS:],
         )
 
 
@@ -549,9 +556,14 @@ def _known_from(task: TurnInput) -> tuple[str, ...]:
     if last.remaining_items:
         known.append(f"Left open by it: {', '.join(last.remaining_items[:_MOST_FACTS])}")
     known += [f"Held against it: {cut(told, _FACT_CHARACTERS)}" for told in task.refuted]
-    if task.tree == task.base_tree:
-        known.append("Nothing of it was kept: the files are as they were before this work began.")
+    if _is_gone(task):
+        known.append("Nothing of it was kept: the files are as they were before it.")
     return tuple(known)
+
+
+def _is_gone(task: TurnInput) -> bool:
+    """Whether the work of the turn before was thrown away: that turn's, or with it all that was there."""
+    return not task.kept or task.tree == task.base_tree
 
 
 def _of_known(now: Checked, before: Checked) -> tuple[str, ...] | None:
