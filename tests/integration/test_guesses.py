@@ -272,7 +272,7 @@ def test_a_slice_is_held_against_everything(place: Place) -> None:
 @pytest.mark.parametrize(
     ("file", "silent", "told"),
     [
-        ("pkg/a.py", "", "new: T1"),
+        ("pkg/a.py", "", "new: pkg/a.py:1 lint X: bad"),
         ("pkg/b.py", "", ""),
         ("pkg/b.py", "silent", "nothing new; no answer from lint"),
     ],
