@@ -67,12 +67,15 @@ class Shop:
         settings: str = "",
         code: str = CODE,
         max_candidates: int = 40,
+        beside: Mapping[str, str] | None = None,
     ) -> None:
         self.root = folder / "shop"
         self.root.mkdir()
         self._folder = folder
         (self.root / "shop.py").write_text(code)
         (self.root / "test_shop.py").write_text(tests)
+        for path, text in (beside or {}).items():
+            (self.root / path).write_text(text)
         (self.root / "surefoot.toml").write_text(
             f"[repair]\nmax_candidates = {max_candidates}\n{settings}"
         )

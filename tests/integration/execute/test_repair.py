@@ -177,6 +177,50 @@ def test_two_edits_that_mend_nothing_alone_are_tried_at_once(tmp_path: Path) -> 
     assert "return queue[-1]" in fixed
 
 
+TAXED = '''"""Prices with tax."""
+
+from rates import rate
+
+
+def price(cents, kind):
+    """`cents` and the tax on them, in whole cents."""
+    return cents - cents * rate(kind) // 100
+'''
+RATES = '''"""Rates of tax."""
+
+
+def rate(kind):
+    """Per cent that a kind of goods is taxed with."""
+    return 7 if kind != "food" else 19
+'''
+TAXES = """from shop import price
+
+
+def test_price():
+    assert price(1000, "food") == 1070
+    assert price(200, "tools") == 238
+"""
+
+
+def test_faults_in_two_functions_are_mended_at_once(tmp_path: Path) -> None:
+    """No answer about one of them alone can pass: each is tried beside the edit of the other, and both have to be heard."""
+    shop = Shop(tmp_path, TAXES, code=TAXED, max_candidates=2_500, beside={"rates.py": RATES})
+    priced = "    return cents + cents * rate(kind) // 100\n"
+    rated = '    return 7 if kind == "food" else 19\n'
+    run = shop.solve(
+        [
+            {"pattern": r"(?s)Function `price`(?!.*____)", "reply": priced},
+            {"pattern": r"(?s)Function `rate`(?!.*____)", "reply": rated},
+            {"reply": "I do not know."},
+        ],
+        issue="price(1000, 'food') gives 810, not 1070",
+        context_tokens=8_192,
+    )
+    assert run["status"] == "complete", shop.explained(run)
+    assert shop.show(f"{run['commit']}:shop.py").endswith(priced)
+    assert shop.show(f"{run['commit']}:rates.py").endswith(rated)
+
+
 UNASKED_FAULT = '''"""Words."""
 
 

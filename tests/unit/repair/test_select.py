@@ -71,6 +71,18 @@ def test_agreement_wins() -> None:
     assert "1 other behaviour passes" in choice.reason
 
 
+def test_of_functions_that_are_changed_at_once_each_has_to_be_heard() -> None:
+    """Answers about one of them were tried with the edit of the other, and say nothing of it."""
+    both = passing("both", "a b", edited=True, prior=0.5, samples=4, changed=frozenset("pr"))
+    half = replace(both, heard=frozenset("p"))
+    assert choose([half], WEIGHTS).taken is None
+    assert "no answer about r agrees" in choose([half], WEIGHTS).reason
+    other = passing("other", "a b", samples=1, changed_lines=2, heard=frozenset("r"))
+    assert choose([half, other], WEIGHTS).taken is half
+    one = replace(both, changed=frozenset("p"))
+    assert choose([one], WEIGHTS).taken is one
+
+
 def test_one_answer_alone_is_not_taken() -> None:
     """However well it does: a second answer, or an edit, has to have the same behaviour."""
     one = passing("one", "a b", samples=1, examples=(True,), kept=1.0)

@@ -4,6 +4,7 @@ import ast
 import difflib
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from surefoot.codec import digest, digest_of
@@ -102,6 +103,12 @@ def from_parts(source: Source, after: str, parts: Sequence[Part], prior: float) 
     return _candidate(
         source.path, text, "model:part", f"a part of an answer in {source.path}", prior
     )
+
+
+def with_files_of(candidate: Candidate, under: Candidate) -> Candidate:
+    """The candidate with those files of another one that it leaves alone."""
+    texts = {e.path: e for e in (*under.edits, *candidate.edits)}
+    return with_edits(replace(candidate, edits=()), [texts[path] for path in sorted(texts)])
 
 
 def with_edits(candidate: Candidate, extra: Sequence[FileEdit]) -> Candidate:

@@ -40,7 +40,14 @@ from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
 from surefoot.execute.repair.unread import dropped
-from surefoot.execute.source import CodeUnit, Source, docstring_node, parse, unit_nodes
+from surefoot.execute.source import (
+    CodeUnit,
+    Source,
+    docstring_node,
+    parse,
+    unit_nodes,
+    units,
+)
 from surefoot.kernel.ports import TrialWorker
 from surefoot.values import Candidate, TestOutcome
 
@@ -142,6 +149,10 @@ class Probing:
         gauge = self._gauges[suspect.key]
         return gauge if gauge.useful else None
 
+    def has(self, suspect: Suspect) -> bool:
+        """Whether inputs of a suspect are known, on which candidates can be run."""
+        return suspect.key in self._probes
+
     def ask(self, candidate: Candidate, suspect: Suspect, name: str) -> Words | None:
         """What a candidate does on one test of its suspect's probe; None when that cannot be found out."""
         probe = self._probes.get(suspect.key)
@@ -234,8 +245,9 @@ class Witnesses:
 class Evidence:
     """The candidates that pass, as they come, with what speaks for each."""
 
-    def __init__(self, files: Files, witnesses: Witnesses) -> None:
+    def __init__(self, files: Files, suspects: Sequence[Suspect], witnesses: Witnesses) -> None:
         self._files = files
+        self._suspects = suspects
         self._witnesses = witnesses
         self._passing: dict[str, Passing] = {}
         self.suspects: set[str] = set()
@@ -251,14 +263,15 @@ class Evidence:
     def add(self, tried: Tried, suspect: Suspect, *, sampled: bool) -> None:
         """Take in a candidate that passes, or that passed before and was thought of again."""
         key = mark(tried.candidate)
-        self.suspects.add(suspect.key)
         known = self._passing.get(key)
         if known is None:
             known = self._new(tried.candidate, suspect)
         prior = tried.candidate.prior
+        self.suspects.update(known.changed or {suspect.key})
         self._passing[key] = replace(
             known,
             samples=known.samples + sampled,
+            heard=known.heard | {suspect.key} if sampled else known.heard,
             edited=known.edited or not sampled,
             prior=max(known.prior, prior) if not sampled else known.prior,
         )
@@ -277,27 +290,44 @@ class Evidence:
         self._passing[key] = replace(part, edited=rivals, prior=prior)
 
     def _new(self, candidate: Candidate, suspect: Suspect) -> Passing:
+        changed = changed_suspects(candidate, self._suspects, self._files.product)
+        suspect = self._measured_by(candidate, changed) or suspect
         before = self._files.product[suspect.path]
         after = changed_source(candidate, before)
         probing = self._witnesses.probing
-        text = after.text if after else ""
+        files = self._changed_files(candidate)
         words = probing.behaviour(candidate, suspect)
         return Passing(
             candidate=candidate,
             samples=0,
             edited=False,
             prior=0.0,
-            changed_lines=changed_lines(before.text, text),
-            changed_words=changed_words(before.text, text),
+            changed_lines=sum(changed_lines(old.text, new.text) for old, new in files),
+            changed_words=sum(changed_words(old.text, new.text) for old, new in files),
             changed_files=len(candidate.edits),
+            changed=frozenset(s.key for s in changed),
             words=words,
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
             dropped=bool(after and dropped(before, after, suspect.unit)),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),
-            special=special_cases(before, after, self._literals) if after else None,
+            special=next(
+                filter(None, (special_cases(*pair, self._literals) for pair in files)), None
+            ),
         )
+
+    def _changed_files(self, candidate: Candidate) -> list[tuple[Source, Source]]:
+        """The files of the project that a candidate changes, before and after."""
+        before = [s for e in candidate.edits if (s := self._files.product.get(e.path))]
+        return [(s, after) for s in before if (after := changed_source(candidate, s))]
+
+    def _measured_by(self, candidate: Candidate, changed: Sequence[Suspect]) -> Suspect | None:
+        """The suspect on whose inputs a candidate is run: one that it changes, else one of a file that it changes."""
+        paths = {e.path for e in candidate.edits}
+        others = [s for s in self._suspects if s.path in paths]
+        probed = [s for s in (*changed, *others) if self._witnesses.probing.has(s)]
+        return next(iter((*probed, *changed)), None)
 
     def _neighbours(self, candidate: Candidate) -> tuple[bool, ...]:
         """Which other failing tests pass as well, which nobody asked for."""
@@ -321,6 +351,34 @@ def raised_in(source: Source) -> frozenset[str]:
         for e in named
         if isinstance(e, ast.Attribute | ast.Name)
     )
+
+
+def changed_suspects(
+    candidate: Candidate, suspects: Sequence[Suspect], product: Mapping[str, Source]
+) -> tuple[Suspect, ...]:
+    """Those of the suspects whose code a candidate changes, in their order."""
+
+    def is_changed(suspect: Suspect) -> bool:
+        before = product[suspect.path]
+        after = changed_source(candidate, before)
+        return after is not None and _text_of(after, suspect) != _text_of(before, suspect)
+
+    return tuple(s for s in suspects if is_changed(s))
+
+
+def again_in(source: Source, unit: CodeUnit | None) -> CodeUnit | None:
+    """A unit as it stands in another version of its file."""
+    named = [u for u in units(source) if unit is not None and u.qualname == unit.qualname]
+    return named[-1] if named else None
+
+
+def _text_of(source: Source, suspect: Suspect) -> str | None:
+    """The code of a suspect in a version of its file, a module's own statements without their layout; None when it is gone."""
+    if suspect.unit is not None:
+        unit = again_in(source, suspect.unit)
+        return unit.text if unit is not None else None
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return "\n".join(ast.unparse(n) for n in source.tree.body if not isinstance(n, kinds))
 
 
 def changed_source(candidate: Candidate, before: Source) -> Source | None:

@@ -178,7 +178,7 @@ class _Round:
             failing=goal.failing,
             neighbours=neighbours,
         )
-        evidence = Evidence(files, witnesses)
+        evidence = Evidence(files, suspects, witnesses)
         hunt = Hunt(case, self._limits, trials, evidence, probing, self._ports)
         choice = hunt.run(edit=self._edits_again(len(everybody)))
         taken = self._settle(hunt, choice, goal, trials)

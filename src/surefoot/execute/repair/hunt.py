@@ -5,8 +5,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
-from surefoot.execute.repair.candidates import changed_places, from_code, from_parts, parts_of
-from surefoot.execute.repair.evidence import Evidence, Probing, changed_source
+from surefoot.execute.repair.candidates import (
+    changed_places,
+    from_code,
+    from_parts,
+    parts_of,
+    with_files_of,
+)
+from surefoot.execute.repair.evidence import (
+    Evidence,
+    Probing,
+    again_in,
+    changed_source,
+    changed_suspects,
+)
 from surefoot.execute.repair.failure import told
 from surefoot.execute.repair.foretelling import Foretelling
 from surefoot.execute.repair.graft import head_of
@@ -18,8 +30,16 @@ from surefoot.execute.repair.select import Choice, Passing, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
-from surefoot.execute.source import docstring_node, unit_nodes, units
-from surefoot.values import Message, ModelFailure, TestResult
+from surefoot.execute.source import (
+    CodeUnit,
+    Source,
+    docstring_node,
+    parse,
+    replace_unit,
+    unit_nodes,
+    units,
+)
+from surefoot.values import Candidate, Message, ModelFailure, TestResult
 
 LARGE_CONTEXT = 30_000
 """Tokens from which on a model is shown whole files and asked less often."""
@@ -96,8 +116,8 @@ class Hunt:
             s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
         ]
         self._taken: set[str] = set()
-        self._masked: dict[str, Shown] = {}
-        """Whose code it is that was shown with an edit in it."""
+        self._masked: dict[str, tuple[Shown, Candidate]] = {}
+        """Whose code it is that was shown with an edit in it, and the edit, which may change other units, too."""
         self._failures = self._tell_failures()
         self._foretelling = Foretelling(ports.asker, ports.notebook, limits.foretold)
 
@@ -175,26 +195,29 @@ class Hunt:
             if not self._trials.passing:
                 search.pairs(suspect)
         search.complete()
-        for suspect in self._case.suspects:
-            self._take(suspect)
+        self._take()
 
     def _deeper(self, search: SyntaxSearch) -> None:
         """Edits on top of edits; only while nothing passes."""
         if self._evidence.passing or self._halted():
             return
-        search.deeper()
-        for suspect in self._case.suspects:
-            self._take(suspect)
+        search.deeper(self._case.suspects)
+        self._take()
 
-    def _take(self, suspect: Suspect) -> None:
-        """Passing edits of a suspect become evidence, each once."""
+    def _take(self) -> None:
+        """Passing edits become evidence, each once."""
         for tried in self._trials.passing:
             key = str(tried.candidate.candidate_id)
-            paths = {e.path for e in tried.candidate.edits}
-            mine = tried.candidate.generator.startswith("ast:") and suspect.path in paths
-            if key not in self._taken and mine:
+            if key not in self._taken and tried.candidate.generator.startswith("ast:"):
                 self._taken.add(key)
-                self._evidence.add(tried, suspect, sampled=False)
+                self._evidence.add(tried, self._changed(tried.candidate)[0], sampled=False)
+
+    def _changed(self, candidate: Candidate) -> tuple[Suspect, ...]:
+        """The suspects that an edit changes, never none: of what stands beside them, such as a decorator, all of its file."""
+        paths = {e.path for e in candidate.edits}
+        return changed_suspects(candidate, self._case.suspects, self._case.files.product) or tuple(
+            s for s in self._case.suspects if s.path in paths
+        )
 
     # --- the model -------------------------------------------------------------------------------
 
@@ -285,10 +308,10 @@ class Hunt:
             (passing, code)
             for group in self.choice().clusters
             for passing in group.members
-            if passing.edited and (code := self._edited(shown, passing)) is not None
+            if passing.edited and (code := self._edited(shown, passing)) not in {None, shown.code}
         ]
         alike = _alike(shown.code, [code for _, code in edits])
-        found: dict[str, tuple[float, Mask]] = {}
+        found: dict[str, tuple[float, Mask, Candidate]] = {}
         doing: dict[str, set[Words | None]] = {}
         whole: set[str] = set()
         for passing, code in edits:
@@ -303,14 +326,13 @@ class Hunt:
                 if around not in found or found[around][0] < passing.prior:
                     opening = _opening(rows[first - 1], shown.code) if first == last else None
                     mask = Mask(code=code, lines=(first, last), opening=opening)
-                    found[around] = passing.prior, mask
+                    found[around] = passing.prior, mask, passing.candidate
         if len({passing.words for passing, _ in edits}) > 1:
             telling = {around for around, words in doing.items() if len(words) > 1} | whole
-            found = {around: pair for around, pair in found.items() if around in telling}
-        ranked = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].lines, pair[1].code))
-        masks = tuple(mask for _, mask in ranked)
-        self._masked.update((mask.code, shown) for mask in masks)
-        return masks
+            found = {around: of for around, of in found.items() if around in telling}
+        ranked = sorted(found.values(), key=lambda of: (-of[0], of[1].lines, of[1].code))
+        self._masked.update((mask.code, (shown, candidate)) for _, mask, candidate in ranked)
+        return tuple(mask for _, mask, _ in ranked)
 
     def _edited(self, shown: Shown, passing: Passing) -> str | None:
         """A suspect's code as a candidate has it; None where more than the body of it changed."""
@@ -323,15 +345,16 @@ class Hunt:
 
     def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
         """Try what a question brought."""
-        shown = self._masked.get(question.code) or next(
-            s for s in self._shown if s.code == question.code and s.name == question.name
-        )
-        unit = shown.suspect.unit
+        shown, under = self._asked_of(question)
+        source = self._case.files.product[shown.suspect.path]
+        if under is not None:
+            source = _elsewhere(under, source, shown.suspect.unit)
+        unit = again_in(source, shown.suspect.unit)
         if proposal.code is None or unit is None:
             self._model.unusable += 1
             return
         candidate = from_code(
-            self._case.files.product[shown.suspect.path],
+            source,
             unit,
             proposal.code,
             imports=proposal.imports,
@@ -342,6 +365,8 @@ class Hunt:
         if candidate is None:
             self._model.unusable += 1
             return
+        if under is not None:
+            candidate = with_files_of(candidate, under)
         gauge = self._probing.gauge(shown.suspect)
         tried = self._trials.attempt(candidate, gauge, record=True) or self._trials.seen(candidate)
         if tried is None:
@@ -351,6 +376,21 @@ class Hunt:
             self._take_parts(tried, shown.suspect)
         else:
             self._remember(tried, proposal.code, shown.suspect)
+
+    def _asked_of(self, question: EditQuestion) -> tuple[Shown, Candidate | None]:
+        """Whose code a question showed, and the edit that its answer is tried with."""
+        masked = self._masked.get(question.code)
+        if masked is not None:
+            return masked
+        named = (s for s in self._shown if (s.code, s.name) == (question.code, question.name))
+        shown = next(named)
+        return shown, self._beside(shown)
+
+    def _beside(self, shown: Shown) -> Candidate | None:
+        """The likeliest edit that passes, where it changes the suspect and others: no answer for the suspect alone would pass."""
+        passing = [p for group in self.choice().clusters for p in group.members if p.edited]
+        best = max(passing, key=lambda p: p.prior, default=None)
+        return best.candidate if best is not None and best.changed > {shown.suspect.key} else None
 
     def _take_parts(self, whole: Tried, suspect: Suspect) -> None:
         """Take back, one by one, those changes of an answer without which it passes as well: no test asks for them."""
@@ -398,6 +438,15 @@ class Hunt:
                 return ["\n".join(group) for group in groups]
         tests = list(self._case.files.tests.values())
         return sorted((told(r, tests) for r in self._case.failing), key=lambda t: (len(t), t))
+
+
+def _elsewhere(candidate: Candidate, before: Source, unit: CodeUnit | None) -> Source:
+    """A file as a candidate has it, but for one unit, which is as it was."""
+    after = changed_source(candidate, before)
+    now = again_in(after, unit) if after is not None else None
+    if after is None or unit is None or now is None:
+        return before
+    return parse(before.path, replace_unit(after, now, unit.text)) or before
 
 
 def _alike(before: str, codes: Sequence[str]) -> frozenset[tuple[int, str]]:

@@ -23,6 +23,10 @@ class RepairLimits:
     """Pairs of them that are tried."""
     deeper: int = 160
     """Further edits tried on each of them."""
+    crossed: int = 10
+    """Edits that came nearer and are tried together with one of another suspect."""
+    across: int = 60
+    """Edits of each other suspect that are tried on each of them."""
     suspects: int = 3
     """Units looked at in one turn."""
     samples: int = 28
@@ -64,6 +68,8 @@ class RepairLimits:
             paired=by * self.paired,
             pairs=by * self.pairs,
             deeper=by * self.deeper,
+            crossed=by * self.crossed,
+            across=by * self.across,
             suspects=by * self.suspects,
             samples=by * self.samples,
             least_samples=by * self.least_samples,

@@ -71,6 +71,10 @@ class Passing:
     """Which examples of docstring and issue hold."""
     special: str | None
     """How it answers single test inputs by name, when it does."""
+    changed: frozenset[str] = frozenset()
+    """The suspects whose code it changes."""
+    heard: frozenset[str] = frozenset()
+    """Those of them that the model was shown when it gave this very code."""
     changed_words: int = 0
     """Names, numbers and signs that it brings into the lines that it changes."""
     neighbours: tuple[bool, ...] = ()
@@ -108,6 +112,13 @@ class Cluster:
     def is_patchwork(self) -> bool:
         """Edits that mend nothing one by one, and no sample: of the many ways to combine edits, some pass few tests by chance."""
         return all(p.is_patchwork for p in self.members)
+
+    @property
+    def unheard(self) -> tuple[str, ...]:
+        """Of several suspects that the first member changes at once, those of which no answer agrees: it was tried with the rest as it is."""
+        changed = self.members[0].changed
+        heard = frozenset[str]().union(*(p.heard for p in self.members))
+        return tuple(sorted(changed - heard)) if len(changed) > 1 else ()
 
     @property
     def is_one_answer(self) -> bool:
@@ -152,6 +163,9 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     if best.is_patchwork:
         reason = f"not sure: several edits at once, which no answer agrees with: {said}"
+        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
+    if best.unheard:
+        reason = f"not sure: changed at once, and no answer about {best.unheard[0]} agrees: {said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     if confidence < weights.need:
         reason = f"not sure: {said}, {weights.need:.2f} is needed"

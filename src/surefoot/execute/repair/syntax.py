@@ -3,14 +3,14 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from surefoot.execute.repair.candidates import from_mutations
-from surefoot.execute.repair.evidence import Probing, changed_source
+from surefoot.execute.repair.candidates import from_mutations, with_files_of
+from surefoot.execute.repair.evidence import Probing, again_in, changed_source
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.mutate import Mutation, mutations
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.unread import dropped
-from surefoot.execute.source import CodeUnit, Source, parse, units
+from surefoot.execute.source import CodeUnit, Source
 from surefoot.values import Candidate
 
 _LEVELS = 2
@@ -82,12 +82,23 @@ class SyntaxSearch:
             if self._whole:
                 return
 
-    def deeper(self) -> None:
+    def deeper(self, suspects: Sequence[Suspect]) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
         for _ in range(_LEVELS):
-            beam, self._near = self._beam(self._near)[: self._limits.beam], []
-            if self._build_on(beam):
+            near, self._near = self._beam(self._near), []
+            if self._build_on(near[: self._limits.beam]) or self._across(near, suspects):
                 return
+
+    def _across(self, near: Sequence[tuple[Tried, Suspect]], suspects: Sequence[Suspect]) -> bool:
+        """Edits of each other suspect on top of the nearest single ones, for two units at fault; whether some pass."""
+        single = [pair for pair in near if not set("&+") & set(pair[0].candidate.generator)]
+        for tried, suspect in single[: self._limits.crossed]:
+            for other in suspects:
+                if other.key != suspect.key:
+                    self._further(tried, suspect, at=other)
+                if self._trials.passing:
+                    return True
+        return False
 
     def _build_on(self, beam: Sequence[tuple[Tried, Suspect]]) -> bool:
         """Further edits on each until those on one of them pass; whether they do."""
@@ -105,18 +116,21 @@ class SyntaxSearch:
         return tried.fixed - (self._trials.base.fixed if base is None else base.exact)
 
     def _further(
-        self, tried: Tried, suspect: Suspect, refuse: Callable[[Candidate], str] | None = None
+        self,
+        tried: Tried,
+        suspect: Suspect,
+        refuse: Callable[[Candidate], str] | None = None,
+        *,
+        at: Suspect | None = None,
     ) -> None:
-        """Edits on top of one; those that no test asks for are told as edits at once, which an answer has to agree with."""
-        edit = next((e for e in tried.candidate.edits if e.path == suspect.path), None)
-        source = parse(suspect.path, edit.text) if edit is not None and edit.text else None
-        if source is None:
-            return
-        unit = None
-        if suspect.unit is not None:
-            named = [u for u in units(source) if u.qualname == suspect.unit.qualname]
-            unit = named[-1] if named else None
-        ranked = _ranked(source, unit, suspect)[: self._limits.deeper]
+        """Edits on top of one; those that no test asks for are told as edits at once, which an answer has to agree with.
+
+        They are edits of the suspect `at`, by default the one that the first edit is of, by whose calls all are measured.
+        """
+        place, most = at or suspect, self._limits.deeper if at is None else self._limits.across
+        before = self._product[place.path]
+        source = changed_source(tried.candidate, before) or before
+        ranked = _ranked(source, again_in(source, place.unit), place)[:most]
         sign = "+" if refuse is None else "&"
         further = [_stacked(tried.candidate, from_mutations(source, (m,)), sign) for m in ranked]
         self._try_all(further, suspect, "further edits of", refuse)
@@ -184,11 +198,12 @@ def _apart(one: Mutation, other: Mutation) -> bool:
 
 
 def _stacked(first: Candidate, second: Candidate, sign: str) -> Candidate:
-    """The second candidate told as an edit on top of the first."""
+    """The second candidate told as an edit on top of the first; each file as the later of them has it."""
+    whole = with_files_of(second, first)
     return Candidate(
-        candidate_id=second.candidate_id,
+        candidate_id=whole.candidate_id,
         generator=f"{first.generator}{sign}{second.generator.removeprefix('ast:')}",
-        edits=second.edits,
+        edits=whole.edits,
         description=f"{first.description}; {second.description}",
         prior=first.prior * second.prior,
     )
