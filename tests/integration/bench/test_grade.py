@@ -104,7 +104,7 @@ def test_the_script_takes_the_first_answer_that_passes_what_it_sees(
     assert made.solution == RIGHT
     assert made.used.model_calls == made.used.candidates == 3
     assert made.used.prompt_tokens - made.used.cached_tokens == 140
-    assert made.idle_s == pytest.approx(140 / 36 + 3 * (28 / 10 + baseline.CANDIDATE_S))
+    assert made.idle_s == pytest.approx(140 / 70 + 3 * (28 / 28 + baseline.CANDIDATE_S))
 
 
 def test_the_script_gives_up_after_five(case: Case, tmp_path: Path) -> None:
