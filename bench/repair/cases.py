@@ -19,12 +19,13 @@ from typing import Final, Literal, TypeAlias
 from bench.paths import cache_dir
 from bench.repair.grade import Verdict, grade_all
 from bench.repair.mutate import Mutant, draw
+from bench.repair.parameters import narrowed
 from bench.repair.pool import order, read_pool
 from bench.repair.tasks import Check, Task, load, rng
 from surefoot.codec import decode, encode
 
-Kind: TypeAlias = Literal["natural", "mutants", "features"]
-KINDS: Final[tuple[Kind, ...]] = ("natural", "mutants", "features")
+Kind: TypeAlias = Literal["natural", "mutants", "features", "parameters"]
+KINDS: Final[tuple[Kind, ...]] = ("natural", "mutants", "features", "parameters")
 REPAIRS: Final[tuple[Kind, ...]] = ("natural", "mutants")
 PER_TASK: Final = 2
 """Natural bugs kept of one task, told apart by their syntax trees."""
@@ -42,7 +43,7 @@ class Case:
     entry: str
     solution: str
     origin: str
-    """The mutant's operators, the round in which the model wrote it, or `docstring`."""
+    """The mutant's operators, the round in which the model wrote it, `docstring`, or the parameter that is missing."""
     visible: tuple[Check, ...]
     hidden: tuple[Check, ...]
     """All checks, the visible ones among them."""
@@ -225,15 +226,49 @@ def _features(seed: int) -> Iterator[Case]:
         )
 
 
+def _parameters(seed: int, dropped: Counter[str]) -> Iterator[Case]:
+    """Functions whose last parameter is still a constant within; the checks with that value are visible."""
+    for task in order(seed):
+        narrow = narrowed(task)
+        if isinstance(narrow, str):
+            dropped[narrow] += 1
+            continue
+        if not all(v.passed for v in grade_all([narrow.source], task.entry, narrow.visible)[0]):
+            dropped["wrong with the parameter as a constant"] += 1
+            continue
+        name = sha256(f"{seed} parameters {task.task_id}".encode()).hexdigest()[:8]
+        yield Case(
+            case_id=f"parameters-{task.task_id.partition('/')[2]}-{name}",
+            kind="parameters",
+            task_id=task.task_id,
+            entry=task.entry,
+            solution=narrow.source,
+            origin=narrow.parameter,
+            visible=narrow.visible,
+            hidden=(*task.checks, *narrow.visible),
+            failing=(),
+            issue=narrow.issue,
+        )
+
+
 def _of(kind: Kind, seed: int, dropped: Counter[str]) -> Iterator[Case]:
     if kind == "features":
         return _features(seed)
+    if kind == "parameters":
+        return _parameters(seed, dropped)
     return _natural(seed, dropped) if kind == "natural" else _mutants(seed, dropped)
 
 
 def code_hash() -> str:
     """Of the modules that decide what a case is."""
-    names = ("tasks.py", "mutate.py", "cases.py", "grade.py", "grade_driver.py")
+    names = (
+        "tasks.py",
+        "mutate.py",
+        "parameters.py",
+        "cases.py",
+        "grade.py",
+        "grade_driver.py",
+    )
     digest = sha256()
     for name in names:
         digest.update(Path(__file__).with_name(name).read_bytes())

@@ -92,7 +92,7 @@ def bench_hash(name: str) -> str:
 
 def key_of(case: cases.Case, who: Who) -> str:
     """Changes with the code that works on the case, with the case, and with the limit."""
-    code = bench_hash("baseline.py")
+    code = bench_hash("greedy.py" if case.kind == "parameters" else "baseline.py")
     if who == "surefoot":
         code = bench_hash("agent.py") + product_hash()
     return sha256(f"{who} {code} {digest_of(case)} {LIMIT_S}".encode()).hexdigest()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.local_model import embedded
 from bench.paths import cache_dir
-from bench.repair import agent, baseline
+from bench.repair import agent, baseline, greedy
 from bench.repair.cases import KINDS, REPAIRS, Case, Kind, build
 from bench.repair.grade import grade
 from bench.repair.outcome import EVERYBODY, Attempt, Outcome, Who, key_of, recall, remember
@@ -33,6 +33,8 @@ def _attempt(case: Case, who: Who, seed: int) -> Attempt:
     with scratch() as folder:
         if who == "surefoot":
             return agent.attempt(case, folder, seed=seed)
+        if case.kind == "parameters":
+            return greedy.attempt(case, embedded(), seed=seed)
         return baseline.attempt(case, folder, embedded(), seed=seed)
 
 
