@@ -57,9 +57,9 @@ def test_the_interval_is_wilsons() -> None:
 
 
 def test_seconds_are_tokens_and_candidates() -> None:
-    """Cached prompt tokens cost nothing; 36 evaluated or 10 written tokens are a second."""
+    """Cached prompt tokens cost nothing; 70 evaluated or 28 written tokens are a second."""
     used = Used(
-        model_calls=1, prompt_tokens=142, cached_tokens=70, completion_tokens=20, candidates=3
+        model_calls=1, prompt_tokens=210, cached_tokens=70, completion_tokens=56, candidates=3
     )
     assert used.idle_s(0.5) == pytest.approx(2 + 2 + 1.5)
 
