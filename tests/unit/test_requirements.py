@@ -40,11 +40,12 @@ from surefoot.values import (
 ADDED = "        return 14"
 
 
-def said(status: str, quote: str = ADDED, missing: str = "") -> str:
-    """What a judge says of a requirement."""
-    return json.dumps(
-        {"explanation": "because", "quote": quote, "missing": missing, "status": status}
-    )
+def said(
+    status: str, quote: str = ADDED, missing: str = "", confidence: float | None = None
+) -> str:
+    """What a judge says of a requirement; of its confidence only where there is some."""
+    answer = {"explanation": "because", "quote": quote, "missing": missing, "status": status}
+    return json.dumps(answer if confidence is None else answer | {"confidence": confidence})
 
 
 class Desk:
@@ -220,6 +221,24 @@ def test_an_answer_that_cannot_be_used_leaves_that_item_open() -> None:
     assert "nobody judged 1 of 2 requirements" in word.reason
 
 
+def test_a_word_that_the_judge_doubts_is_no_judgement() -> None:
+    """A SATISFIED below one half leaves its item open; what is held against the work counts however doubtful."""
+    sure = Desk([said("SATISFIED", confidence=0.5)])
+    assert sure.review(replace(seen(), issue=LIST)).verdict == "PASS"
+    doubting = Desk(
+        [
+            Rule(pattern="judge\ndoubles", replies=(said("SATISFIED", confidence=0.4),)),
+            Rule(replies=(said("SATISFIED"),)),
+        ]
+    )
+    word = doubting.review(replace(seen(), issue=LIST))
+    assert word.verdict == "WAIVER"
+    assert "nobody judged 1 of 2 requirements" in word.reason
+    assert "the judge doubts its own word (0.40)" in word.reason
+    against = Desk([said("PARTIAL", missing="half", confidence=0.1)])
+    assert against.review(replace(seen(), issue=LIST)).verdict == "FAIL"
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
@@ -230,6 +249,12 @@ def test_an_answer_that_cannot_be_used_leaves_that_item_open() -> None:
         ),
         (RequirementAnswer(explanation="", quote="no", missing="", status="SATISFIED"), "quote"),
         (RequirementAnswer(explanation="", quote="", missing="x", status="PARTIAL"), ""),
+        (
+            RequirementAnswer(
+                explanation="", quote="", missing="x", status="PARTIAL", confidence=90
+            ),
+            "confidence is 90",
+        ),
     ],
 )
 def test_satisfied_has_to_point_at_a_line(answer: RequirementAnswer, told: str) -> None:
@@ -291,3 +316,27 @@ def test_the_classifiers_pass_only_a_complete_run(state: ReportState) -> None:
     passes = test_status(facts).status == "Pass" and build_status(facts).status == "Success"
     assert passes == (state is ReportState.COMPLETE)
     assert test_status(replace(facts, failing=("t",))).status != "Pass"
+    assert (test_status(facts).failure_category == "none") == passes
+
+
+@pytest.mark.parametrize(
+    ("messages", "category"),
+    [
+        (("AssertionError: assert 1 == 2", "assert 3 == 4"), "assertion"),
+        (("assert 1 == 2", "ZeroDivisionError: division by zero"), "exception"),
+        ((), "exception"),
+    ],
+)
+def test_a_failure_has_a_kind(messages: tuple[str, ...], category: str) -> None:
+    """A wrong value is another thing than code that breaks; the last word says which."""
+    facts = RunFacts(state=ReportState.COMPLETE, passed=1, failing=("t",), messages=messages)
+    tests = test_status(facts)
+    assert tests.failure_category == category
+    question = SolutionQuestion(
+        build="Success",
+        tests=tests.status,
+        failure=tests.failure_category,
+        unproved=(),
+        requirements=(),
+    )
+    assert verify(question).explanation == f"the tests are Fail ({category})"

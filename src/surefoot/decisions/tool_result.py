@@ -27,6 +27,8 @@ class ToolResultQuestion:
     outcome: ToolOutcome
     was_repeated: bool
     """Same tool, same parameters, unchanged tree."""
+    repeated_before: bool
+    """The call before it was repeated, too."""
     failing_before: tuple[str, ...] | None
     failing_after: tuple[str, ...] | None
     """Failing ids, before and after, of the tests that were there before; None where the run says nothing."""
@@ -37,6 +39,8 @@ class ToolResultAnswer:
     """What it was worth."""
 
     success: Literal["yes", "partial", "no"]
+    should_continue: bool
+    """The step may go on; not after two calls in a row that were asked before on the same tree."""
     step_utility: float
     """-1 to +1, by the rubric."""
     verification_delta: int | None
@@ -69,6 +73,7 @@ def value(question: ToolResultQuestion) -> ToolResultAnswer:
         success = "partial"
     return ToolResultAnswer(
         success=success,
+        should_continue=not (question.was_repeated and question.repeated_before),
         step_utility=_utility(question, improved=improved or mended, worse=worse or broke),
         verification_delta=delta,
         improved=improved,

@@ -49,10 +49,12 @@ class RequirementReviewer:
 
     def review(self, seen: ReviewInput) -> Review:
         """Facts first; the judges only where the facts hold."""
+        failing = tuple(t for t in seen.tests.failing if t not in seen.failing_before)
         facts = RunFacts(
             state=seen.tests.state,
             passed=len(seen.tests.passing),
-            failing=tuple(t for t in seen.tests.failing if t not in seen.failing_before),
+            failing=failing,
+            messages=tuple(r.message for r in seen.tests.results if r.test_id in failing),
         )
         build = ruled(BUILD_STATUS, facts, self._notebook, build_status)
         tests = ruled(TEST_STATUS, facts, self._notebook, test_status)
@@ -63,7 +65,11 @@ class RequirementReviewer:
         word = ruled(
             SOLUTION,
             SolutionQuestion(
-                build=build.status, tests=tests.status, unproved=against, requirements=judged
+                build=build.status,
+                tests=tests.status,
+                failure=tests.failure_category,
+                unproved=against,
+                requirements=judged,
             ),
             self._notebook,
             verify,
@@ -98,6 +104,9 @@ class RequirementReviewer:
                 stopped = stopped or f"a judge is asked about {_MOST_ASKED} at most"
             decision = None if stopped else self._ask(requirement, seen)
             found = decision.answer if isinstance(decision, Decision) else None
+            if found is not None and found.is_doubted:
+                left_out = f"the judge doubts its own word ({found.confidence:.2f})"
+                found = None
             status, missing = (found.status, found.missing) if found else (_UNKNOWN, "")
             if isinstance(decision, Unanswered):
                 left_out = decision.reason

@@ -276,6 +276,24 @@ def test_a_mistake_is_told_and_mended(surefoot: Surefoot, tmp_path: Path) -> Non
     assert labels[3]["step_utility"] == -0.5
 
 
+def test_a_step_that_leads_nowhere_is_left(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A model that asks the same again twice in a row leaves the step there, and the check that follows says what to do."""
+    root = repository(tmp_path, BUG)
+    mended = call(
+        "file_edit", path="till/money.py", search="cents / 100:.1f", replace="cents / 100:.2f"
+    )
+    before = [
+        {"purpose": "tool_call", "pattern": r"(?s)## Calls so far.*file_edit \{", "reply": done()},
+        {"purpose": "tool_call", "pattern": "mend what the checks hold", "reply": mended},
+    ]
+    rules = script([call("file_read", path="till/money.py")], before)
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", rules, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    labels = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "tool.labelled"]
+    assert [p["was_repeated"] for p in labels] == [False, True, True, False]
+    assert labels[-1]["tool"] == "file_edit"
+
+
 def test_done_is_not_believed(surefoot: Surefoot, tmp_path: Path) -> None:
     """A model that only says so never completes: its plan is changed until the turn gives up, and nothing is kept."""
     root = repository(tmp_path, BUG)

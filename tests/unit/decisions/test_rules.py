@@ -46,6 +46,7 @@ def worth(
             effect="write" if effect == "write" else "run" if effect == "run" else "read",
             outcome=outcome,
             was_repeated=repeated,
+            repeated_before=False,
             failing_before=before,
             failing_after=after,
         )
@@ -79,6 +80,25 @@ def test_one_test_mended_and_another_broken_is_worse() -> None:
     assert worth(edit, ("a",), ("b",), effect="write") == ("yes", -1.0, 0)
 
 
+@pytest.mark.parametrize(
+    ("asked_before", "goes_on"),
+    [("neither", True), ("this", True), ("last", True), ("this and last", False)],
+)
+def test_a_step_that_asks_the_same_twice_in_a_row_ends(asked_before: str, *, goes_on: bool) -> None:
+    """One repeated call is waste; a second one right behind it leads nowhere."""
+    question = ToolResultQuestion(
+        step_id="s",
+        tool="t",
+        effect="read",
+        outcome=ToolOutcome(ok=True, output="text"),
+        was_repeated="this" in asked_before,
+        repeated_before="last" in asked_before,
+        failing_before=("a",),
+        failing_after=("a",),
+    )
+    assert value(question).should_continue is goes_on
+
+
 def test_the_score_of_a_step() -> None:
     """The seed's formula: 0.4 utility, 0.3 for improvement, 0.2 off for a repetition, at most 0.1 off for tokens."""
     good = value(
@@ -88,6 +108,7 @@ def test_the_score_of_a_step() -> None:
             effect="write",
             outcome=ToolOutcome(ok=True, changed=("a",)),
             was_repeated=False,
+            repeated_before=False,
             failing_before=("a",),
             failing_after=(),
         )

@@ -182,6 +182,7 @@ class _Turn:
         self._passed_over: frozenset[str] = frozenset()
         self._taken: list[Taken] = []
         self._seen: set[tuple[ToolCall, TreeId]] = set()
+        self._repeated = False
         self._effective = 0
         self._place = self._assess()
         shaped = ports.capture and not self._place.small_model
@@ -373,7 +374,9 @@ class _Turn:
             if answer.tool == DONE:
                 return None
             if answer.tool != ASK:
-                self._call(step, answer, decision.usage)
+                if not self._call(step, answer, decision.usage):
+                    self._said.append(f"[{step.step_id}] left: it asks what it asked before")
+                    return None
             elif not self._person(answer.expected_outcome, approval=False).text:
                 return _waiting(answer.expected_outcome)
         return None
@@ -408,8 +411,8 @@ class _Turn:
         )
         return self._asking.ask(scene)
 
-    def _call(self, step: PlanStep, answer: ToolCallAnswer, usage: Usage) -> None:
-        """Run one call; look at the tests when it changed something; label it."""
+    def _call(self, step: PlanStep, answer: ToolCallAnswer, usage: Usage) -> bool:
+        """Run one call; look at the tests when it changed something; label it; whether the step may go on."""
         p, clock = self._p, self._p.around.clock
         call = ToolCall(tool=answer.tool, parameters=canonical(answer.params).decode())
         params = p.notebook.put(call.parameters.encode())
@@ -440,6 +443,7 @@ class _Turn:
                 effect=spec.effect,
                 outcome=outcome,
                 was_repeated=repeated,
+                repeated_before=self._repeated,
                 failing_before=was.failing,
                 failing_after=_of_known(self._checked, was),
             ),
@@ -467,6 +471,8 @@ class _Turn:
             ),
             cause=called,
         )
+        self._repeated = repeated
+        return result.should_continue
 
     def _person(self, question: str, *, approval: bool) -> Answer:
         """Ask the person for approval, or for words; both are recorded, and words are known from then on."""
