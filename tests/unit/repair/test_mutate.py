@@ -236,3 +236,39 @@ def test_only_parameters_that_may_be_left_out_are_excepted() -> None:
     """Elsewhere a look for `None` is noise."""
     told = mutants(body("if a < 1:", "    return 1", head="def f(a, b=None):"))
     assert not any("a is None or" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f(a):\n    b = 2\n    return a * b\n", "def f(a, b=2):\n    return a * b\n"),
+        (
+            'def f(a: int = 1) -> int:\n    """Say."""\n\n    b = (2, "x")  # why\n    return b\n',
+            None,
+        ),
+        (
+            'def f(a: int = 1) -> int:\n    """Say."""\n    c = g(a)\n    b = (2, "x")\n    return b, c\n',
+            'def f(a: int = 1, b=(2, "x")) -> int:\n    """Say."""\n    c = g(a)\n    return b, c\n',
+        ),
+    ],
+)
+def test_a_constant_of_the_body_becomes_a_parameter(before: str, after: str | None) -> None:
+    """Behind the last one, with the constant as its default; a line with a remark stays."""
+    found = {m for m in mutants(before) if ", b=" in m.partition("->")[0].partition(":\n")[0]}
+    assert found == ({after} if after is not None else set())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(*a):\n    b = 2\n    return b\n",
+        "def f(a, *, c):\n    b = 2\n    return b\n",
+        "def f():\n    b = 2\n    return b\n",
+        "def f(a):\n    b = []\n    return b\n",
+        "def f(a): b = 2; return b\n",
+    ],
+)
+def test_what_cannot_become_a_parameter_stays(code: str) -> None:
+    """A list that all calls would share, a place that is not the last one, a line that others stand on."""
+    head = code.partition("\n")[0].partition(")")[0]
+    assert all(m.startswith(head) for m in mutants(code))

@@ -7,6 +7,7 @@ from surefoot.execute.repair.mutate.absence import absence_mutations
 from surefoot.execute.repair.mutate.calls import call_mutations
 from surefoot.execute.repair.mutate.expressions import expression_mutations
 from surefoot.execute.repair.mutate.idle import idle_mutations
+from surefoot.execute.repair.mutate.parameters import parameter_mutations
 from surefoot.execute.repair.mutate.site import Mutation, Site, site_of
 from surefoot.execute.repair.mutate.statements import statement_mutations
 from surefoot.execute.source import CodeUnit, Source, apply, bytecode, shape
@@ -39,6 +40,7 @@ def _all(site: Site) -> Iterator[Mutation]:
     yield from statement_mutations(site)
     yield from absence_mutations(site)
     yield from idle_mutations(site)
+    yield from parameter_mutations(site)
 
 
 def unit_text(source: Source, unit: CodeUnit | None, text: str) -> str:
