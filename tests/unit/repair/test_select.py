@@ -164,6 +164,19 @@ def test_the_order_of_arrival_does_not_matter() -> None:
     assert choose(items, WEIGHTS).taken is choose(items[::-1], WEIGHTS).taken
 
 
+def test_behaviours_are_ranked_by_b7() -> None:
+    """A few more voices do not outweigh a change of thirty files, or one that takes a file away."""
+    small = passing("small", "a b", samples=4)
+    wide = passing("wide", "a c", samples=5, changed_files=30)
+    assert choose([wide, small], WEIGHTS).clusters[0].members == (small,)
+    assert choose([wide, small], WEIGHTS, max_files=4_000).clusters[0].members == (wide,)
+    gone = FileEdit(path="m.py", text=None)
+    other = passing("gone", "a c", samples=5)
+    dropping = replace(other, candidate=replace(other.candidate, edits=(gone,)))
+    assert choose([other, small], WEIGHTS).clusters[0].members == (other,)
+    assert choose([dropping, small], WEIGHTS).clusters[0].members == (small,)
+
+
 def test_b7() -> None:
     """Expected pass, smallness and reversibility, each with its weight."""
     item = passing("x", "a", changed_files=2)

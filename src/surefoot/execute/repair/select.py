@@ -146,7 +146,8 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         reason = passing[0].special if passing else None
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
-    clusters = cluster(_sound(_steadiest(_best_examples(honest))), weights)
+    found = cluster(_sound(_steadiest(_best_examples(honest))), weights)
+    clusters = _ranked(found, weights, max_files)
     best = clusters[0]
     confidence = best.weight / (best.weight + _against(best, clusters[1:], weights))
     taken = best.members[0]
@@ -171,6 +172,14 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         reason = f"not sure: {said}, {weights.need:.2f} is needed"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     return Choice(taken=taken, reason=said, confidence=confidence, clusters=clusters, score=score)
+
+
+def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
+    """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order."""
+    said = sum(c.weight for c in clusters) or 1.0
+    return tuple(
+        sorted(clusters, key=lambda c: -b7(c.members[0], c.weight / said, weights, max_files))
+    )
 
 
 def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> float:
