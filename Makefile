@@ -65,4 +65,5 @@ soak: dev
 	$(BIN)/python -m bench.kill --count 200
 	$(BIN)/python -m bench.kill --plan --count 100
 	$(BIN)/python -m bench.faults --count 500
+	$(BIN)/python -m bench.replay --count 50
 	$(BIN)/python -m bench.verify --honest 100 --tampered 100

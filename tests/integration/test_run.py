@@ -744,6 +744,25 @@ class Slow(Reckoned):
         return replace(super().run(root, tests, room=room), wall_s=40.0)
 
 
+class Narrow(Reckoned):
+    """Work on the mended file needs twice the memory."""
+
+    def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
+        """As the others, once there is room."""
+        report = super().run(root, tests, room=room)
+        if room > 1 or (root / "calc.py").read_text() != FIXED:
+            return report
+        return replace(
+            report, state=ReportState.COLLECTION_ERROR, results=(), reason="MemoryError: no room"
+        )
+
+
+def test_a_proof_that_lacks_memory_is_run_once_with_more(bench: Bench) -> None:
+    """What the executor's own checks were given, the kernel's proof is given, too."""
+    bench.suite = Narrow()
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE
+
+
 def test_a_turn_that_breaks_what_it_can_reach_is_refused_without_a_whole_run(bench: Bench) -> None:
     """It is rolled back with the name of the test; the next turn is decided by a whole run, and the run is complete."""
     slow = bench.suite = Slow()

@@ -13,6 +13,7 @@ from surefoot.decisions.verification import (
     RunFacts,
     SolutionQuestion,
     build_status,
+    is_retry,
     requirements_of,
     test_status,
     unfounded,
@@ -97,7 +98,8 @@ def test_a_must_that_is_not_met_blocks(status: str) -> None:
     )
     word = must.review(replace(seen(), issue=LIST))
     assert (word.verdict, word.action) == ("FAIL", "BLOCK")
-    assert word.reason == f"{status}: doubles numbers (missing: half)"
+    assert word.reason == f"to be done again: {status}: doubles numbers (missing: half)"
+    assert is_retry(f"review: {word.reason}")
     assert word.findings[0].rule == "requirement-unmet"
     wish = Desk(
         [
@@ -165,7 +167,7 @@ def test_a_ninth_requirement_is_judged_as_well() -> None:
     )
     word = desk.review(replace(seen(), issue=many(12)))
     assert word.action == "BLOCK"
-    assert word.reason == "PARTIAL: item number 11 (missing: half)"
+    assert word.reason == "to be done again: PARTIAL: item number 11 (missing: half)"
     assert len(desk.model.asked) == 12
 
 

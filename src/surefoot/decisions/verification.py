@@ -22,6 +22,7 @@ Verdict = Literal["PASS", "FAIL", "RETRY"]
 
 DOUBTED: Final = 0.5
 """Confidence below which a SATISFIED counts as no judgement. What a judge holds against work counts however sure it is."""
+_RETRY: Final = "to be done again: "
 _BUILDS: Final = frozenset(
     {ReportState.COMPLETE, ReportState.TIMEOUT, ReportState.NOTHING_COLLECTED}
 )
@@ -255,6 +256,16 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
     if nobody:
         told = f"nobody judged {nobody} of {len(question.requirements)} requirements"
     return SolutionAnswer(verdict="PASS", explanation=f"builds and passes; {told}")
+
+
+def is_retry(told: str) -> bool:
+    """Whether what was held against a turn is a verifier's word that it be done again."""
+    return _RETRY in told
+
+
+def retry(answer: SolutionAnswer) -> str:
+    """That word, as the next turn hears it."""
+    return f"{_RETRY}{answer.explanation}"
 
 
 def unproved(evidence: Sequence[Evidence]) -> tuple[str, ...]:

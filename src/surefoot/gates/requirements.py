@@ -18,6 +18,7 @@ from surefoot.decisions.verification import (
     SolutionQuestion,
     build_status,
     requirements_of,
+    retry,
     test_status,
     unfounded,
     unproved,
@@ -82,11 +83,12 @@ class RequirementReviewer:
             return Review(verdict="WAIVER", action="PROCEED", reason=told, decided_by=by)
         if word.verdict == "PASS":
             return Review(verdict="PASS", action="PROCEED", reason=word.explanation, decided_by=by)
+        told = retry(word) if word.verdict == "RETRY" else word.explanation
         return Review(
             verdict="FAIL",
             action="BLOCK",
-            reason=word.explanation,
-            findings=(objection("requirement-unmet", "", word.explanation),),
+            reason=told,
+            findings=(objection("requirement-unmet", "", told),),
             decided_by=by,
         )
 

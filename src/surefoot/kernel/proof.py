@@ -47,7 +47,15 @@ MOST_AGAIN = 25
 
 
 ROOM = 2
-"""What a test run that ended at its time limit gets the second time, as a multiple of the settings' limits."""
+"""What a test run that lacked time or memory gets the second time, as a multiple of the settings' limits."""
+
+
+def _lacks_room(report: TestReport) -> bool:
+    """Whether a run ended for want of time, or could not come to its end for want of memory."""
+    if report.state is ReportState.TIMEOUT:
+        return True
+    said = (report.output, report.reason, *(r.message for r in report.results))
+    return report.state is not ReportState.COMPLETE and any("MemoryError" in s for s in said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +92,9 @@ class Prover:
             return recorded
         with self.workspace.checkout(tree) as root:
             report = self.suite.run(root, tests)
-            if purpose != "baseline" and report.state is ReportState.TIMEOUT:
-                # Once with more room: the base ended in time, so this is a busy machine, or an endless loop.
+            if purpose != "baseline" and _lacks_room(report):
+                # Once with more room: it was enough for the base, so this is a busy machine, work that needs more, or an
+                # endless loop.
                 report = self.suite.run(root, tests, room=ROOM)
         return report, self.journal.record_tests(tree, purpose, report)
 

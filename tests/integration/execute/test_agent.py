@@ -398,6 +398,40 @@ def test_the_next_turn_knows_what_the_review_refused(surefoot: Surefoot, tmp_pat
     assert run["turns"] == 2
 
 
+def judged(status: str, quote: str, missing: str = "") -> str:
+    """What a judge says of a requirement."""
+    said = {"explanation": "seen", "quote": quote, "missing": missing, "status": status}
+    return json.dumps(said)
+
+
+def test_what_the_verifier_wants_again_is_a_step_of_the_next_plan(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """A requirement that is met in part sends the work back, and the next turn has a step for it."""
+    root = repository(tmp_path, BUG)
+    remark = "# two places"
+    added = call("file_edit", path="till/money.py", search=':.2f}"', replace=f':.2f}}"  {remark}')
+    wanted = rf"(?s)\A(?!.*{remark})(?=.*Reached when: no longer: )"
+    judge = {"purpose": "requirement_checker"}
+    rules = [
+        {**judge, "pattern": rf"\+.*{remark}", "reply": judged("SATISFIED", remark)},
+        {**judge, "reply": judged("PARTIAL", "", missing="a remark")},
+        {"purpose": "planning_model", "reply": json.dumps(ONE_STEP)},
+        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
+        {"purpose": "tool_call", "pattern": wanted, "reply": added},
+        {"purpose": "tool_call", "reply": done()},
+    ]
+    model = {"schema": 1, "rules": rules}
+    judged_by = ("--solver-model", f"scripted:{root.parent / 'rules.json'}")
+    options = ("--strategy", "agent", *judged_by)
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, *options)
+    seen = events(surefoot, root, run["run_id"])
+    plans = [e for e in seen if e["kind"] == "plan.revised"]
+    assert any(p["reason"].startswith("FixAndRetry, TestFailure: ") for p in plans), plans
+    assert run["status"] == "complete", run["reason"]
+    assert run["turns"] == 2
+
+
 def test_a_suppression_is_told_while_it_can_be_mended(surefoot: Surefoot, tmp_path: Path) -> None:
     """What the review will refuse stands under the tests, and the turn goes on until it is gone."""
     root = repository(tmp_path, BUG)

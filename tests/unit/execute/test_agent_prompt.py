@@ -1,12 +1,21 @@
 """A tool call's prompt fits the model, and drops the oldest words first."""
 
+import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, prompt_tokens, question_for
+from surefoot.execute.agent.prompt import (
+    Scene,
+    Taken,
+    cut,
+    offered,
+    outdated,
+    prompt_tokens,
+    question_for,
+)
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.testing.clock import FakeClock
@@ -64,10 +73,12 @@ def scene(outputs: list[str], tests: str = "1 fails", issue: str = "it is wrong"
         plan=plan,
         done=frozenset(),
         passed_over=frozenset(),
+        left=frozenset(),
         facts=("a fact",),
         tests=tests,
         step=STEP,
         taken=taken,
+        now={},
         specs=(SPEC,),
     )
 
@@ -172,3 +183,38 @@ def test_a_step_that_had_nothing_to_show_says_so() -> None:
     assert (
         "passed over" not in question_for(replace(now, passed_over=frozenset()), asker(8_192)).plan
     )
+
+
+def test_a_step_that_was_left_is_not_told_as_done() -> None:
+    """Its calls were used up, or it asked the same again."""
+    was = scene([])
+    first = PlanStep(step_id="look", description="look", intent=StepIntent.INVESTIGATE)
+    now = replace(
+        was,
+        plan=replace(was.plan, steps=(first, STEP)),
+        done=frozenset({"look"}),
+        left=frozenset({"look"}),
+    )
+    assert "[-] look (investigate): look (left undone)" in question_for(now, asker(8_192)).plan
+
+
+def test_a_file_that_changed_since_it_was_read_is_shown_as_it_is() -> None:
+    """Once, where it was read last; a file that nobody changed is shown as the tool told it."""
+
+    def read(path: str, text: str) -> Taken:
+        call = ToolCall(tool="file_read", parameters=json.dumps({"path": path}))
+        return Taken(call=call, outcome=ToolOutcome(ok=True, output=text))
+
+    edit = Taken(
+        call=ToolCall(tool="file_edit", parameters='{"path":"a.py"}'),
+        outcome=ToolOutcome(ok=True, output="edited", changed=("a.py",)),
+    )
+    taken = [read("a.py", "old one"), read("b.py", "other"), read("a.py", "old two"), edit]
+    assert outdated(taken) == {0: "a.py", 2: "a.py"}
+    told = question_for(
+        replace(scene([]), taken=tuple(taken), now={"a.py": "new text"}), asker(32_768)
+    ).history
+    assert told.count("a.py as it is now:\nnew text") == 1
+    assert "a.py changed since; below it stands as it is now" in told
+    assert "old" not in told.replace("older", "")
+    assert "other" in told

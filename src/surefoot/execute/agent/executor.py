@@ -48,11 +48,12 @@ from surefoot.decisions.tool_call import (
     shape_of,
 )
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
+from surefoot.decisions.verification import is_retry
 from surefoot.events.orchestration import PlanRevised
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checked, Checks
-from surefoot.execute.agent.prompt import Scene, Taken, cut, offered
+from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated
 from surefoot.kernel.asking import ask
 from surefoot.kernel.ports import (
     Answer,
@@ -180,6 +181,7 @@ class _Turn:
         self._earlier = ports.task.learned
         self._facts: list[str] = []
         self._passed_over: frozenset[str] = frozenset()
+        self._left: frozenset[str] = frozenset()
         self._taken: list[Taken] = []
         self._seen: set[tuple[ToolCall, TreeId]] = set()
         self._repeated = False
@@ -204,6 +206,8 @@ class _Turn:
     def run(self) -> TurnOutput:
         """Plan, work, check; again while the triage of a failure says so."""
         plan = self._plan()
+        if not isinstance(plan, _Stop):
+            plan = self._asked_again(plan)
         if isinstance(plan, _Stop):
             return self._output(plan)
         for attempt in range(self._limits.revisions + 1):
@@ -302,6 +306,28 @@ class _Turn:
             plan_of(made.answer, Complexity(judged.complexity)), "planned by the model"
         )
 
+    def _asked_again(self, plan: PlanIR) -> PlanIR | _Stop:
+        """The plan with a step for what the verifier asked to have done again, or the end where it asked too often."""
+        asked = [told for told in self._p.task.refuted if is_retry(told)]
+        if not asked:
+            return plan
+        facts = TriageQuestion(
+            complaints=(asked[-1],),
+            output="",
+            exit_code=None,
+            timed_out=False,
+            ran_whole=True,
+            attempt=len(asked) - 1,
+            most_attempts=self._limits.revisions,
+        )
+        found = ruled(TRIAGE, facts, self._p.notebook, diagnose)
+        left = revised(plan, facts, found.action)
+        why = f"{found.action}, {found.category}: {found.explanation}"
+        if found.action == "Abort":
+            self._revise(left, why)
+            return _Stop(reason=f"given up after {len(asked)} reviews: {found.explanation}")
+        return self._revise(replace(plan, steps=(*plan.steps, *left.steps)), why)
+
     def _own_plan(self, judged: ComplexityAnswer) -> PlanIR:
         """The unit's plan as one step, as complex as it was judged."""
         size = Complexity(judged.complexity)
@@ -347,7 +373,7 @@ class _Turn:
 
     def _work(self, plan: PlanIR) -> _Stop | None:
         """All steps that are still to be done, each after those it depends on."""
-        done = self._passed_over = frozenset[str]()
+        done = self._passed_over = self._left = frozenset[str]()
         for step in ordered(plan.steps) or plan.steps:
             shown = step.intent is StepIntent.VERIFY and bool(self._taken)
             # The tests ran after the last change: where they hold nothing against it, there is nothing to verify.
@@ -375,11 +401,17 @@ class _Turn:
                 return None
             if answer.tool != ASK:
                 if not self._call(step, answer, decision.usage):
-                    self._said.append(f"[{step.step_id}] left: it asks what it asked before")
+                    self._leave(step, "it asks what it asked before")
                     return None
             elif not self._person(answer.expected_outcome, approval=False).text:
                 return _waiting(answer.expected_outcome)
+        self._leave(step, "its calls are used up")
         return None
+
+    def _leave(self, step: PlanStep, why: str) -> None:
+        """A step that ended without being done; those after it know, and the checks decide."""
+        self._left |= {step.step_id}
+        self._said.append(f"[{step.step_id}] left: {why}")
 
     def _halted(self) -> str:
         """Why there is no further call; empty when there may be one."""
@@ -403,10 +435,12 @@ class _Turn:
             plan=plan,
             done=done,
             passed_over=self._passed_over,
+            left=self._left,
             facts=(*self._told, *self._remembered(), *self._facts),
             tests=self._tests(),
             step=step,
             taken=tuple(self._taken),
+            now={path: self._now(path) for path in outdated(self._taken).values()},
             specs=specs,
         )
         return self._asking.ask(scene)
@@ -500,6 +534,11 @@ class _Turn:
     def _look(self) -> None:
         self._tree = self._p.workspace.snapshot()
         self._checked = self._p.checks.look(self._tree)
+
+    def _now(self, path: str) -> str:
+        """A file as it is now."""
+        data = self._p.workspace.read(self._tree, path)
+        return "it is not there any more" if data is None else data.decode(errors="replace")
 
     def _tests(self) -> str:
         return self._p.checks.told(self._checked)

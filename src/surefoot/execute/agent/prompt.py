@@ -18,6 +18,7 @@ from surefoot.values import (
     ToolSpec,
 )
 
+_READS: Final = "file_read"
 FEW_ACTIONS: Final = 3
 """Tools beside `done` and `ask` that a small model is offered."""
 _MEANT: Final[Mapping[StepIntent, tuple[str, ...]]] = {
@@ -83,10 +84,14 @@ class Scene:
     """Ids of the steps that ended."""
     passed_over: frozenset[str]
     """Those of them that had nothing left to show."""
+    left: frozenset[str]
+    """Those of them that ended without being done."""
     facts: tuple[str, ...]
     tests: str
     step: PlanStep
     taken: tuple[Taken, ...]
+    now: Mapping[str, str]
+    """Text of the files that changed after they were read."""
     specs: tuple[ToolSpec, ...]
 
 
@@ -153,7 +158,33 @@ def _question(scene: Scene, characters: int) -> ToolCallQuestion:
         step=_step(scene.step, scene.specs),
     )
     fixed = sum(len(str(getattr(question, name))) for name in question.__slots__)
-    return replace(question, history=_history(scene.taken, max(400, characters - fixed)))
+    taken = present(scene.taken, scene.now)
+    return replace(question, history=_history(taken, max(400, characters - fixed)))
+
+
+def outdated(taken: Sequence[Taken]) -> Mapping[int, str]:
+    """Places of calls that read a file which a later call changed, each with its path."""
+    found: dict[int, str] = {}
+    changed: set[str] = set()
+    for place in range(len(taken) - 1, -1, -1):
+        one = taken[place]
+        if one.call.tool == _READS and one.outcome.ok:
+            path = json.loads(one.call.parameters).get("path")
+            found.update({place: path} if path in changed else {})
+        changed.update(one.outcome.changed)
+    return found
+
+
+def present(taken: Sequence[Taken], now: Mapping[str, str]) -> tuple[Taken, ...]:
+    """The calls, those of which the output is no longer true with the file as it is now: the last of a file, others point to it."""
+    shown: set[str] = set()
+    made = list(taken)
+    for place, path in outdated(taken).items():
+        text = f"{path} as it is now:\n{now[path]}"
+        told = f"{path} changed since; below it stands as it is now" if path in shown else text
+        made[place] = replace(made[place], outcome=replace(made[place].outcome, output=told))
+        shown.add(path)
+    return tuple(made)
 
 
 def _tool(spec: ToolSpec) -> str:
@@ -170,9 +201,11 @@ def _tool(spec: ToolSpec) -> str:
 def _plan(scene: Scene) -> str:
     lines = [scene.plan.analysis]
     for step in scene.plan.steps:
-        mark = "x" if step.step_id in scene.done else ">" if step == scene.step else " "
+        ended = "-" if step.step_id in scene.left else "x"
+        mark = ended if step.step_id in scene.done else ">" if step == scene.step else " "
         passed = " (passed over: the tests already show it)" * (step.step_id in scene.passed_over)
-        lines.append(f"[{mark}] {step.step_id} ({step.intent}): {step.description}{passed}")
+        left = " (left undone)" * (step.step_id in scene.left)
+        lines.append(f"[{mark}] {step.step_id} ({step.intent}): {step.description}{passed}{left}")
     lines += [f"Shows the end: {told}" for told in scene.plan.verification]
     lines += [f"Beware: {risk}" for risk in scene.plan.risk_factors]
     return "\n".join(lines)
