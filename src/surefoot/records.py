@@ -24,6 +24,8 @@ from surefoot.events.policy import RoundVerified
 from surefoot.events.work import TestsRan, ToolCalled, ToolFinished
 from surefoot.values import Digest, Usage
 
+RECEIPT_VERSION: Final = 2
+"""1 had neither task nor decisions."""
 REPLAY_VERSION: Final = 1
 _BINS: Final = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
@@ -151,20 +153,22 @@ def labelled(events: Sequence[Recorded], get: Reader) -> Iterator[dict[str, obje
 
 
 def receipt(events: Sequence[Recorded]) -> dict[str, object]:
-    """What was done, in hashes and numbers: enough to hold another run against it."""
+    """What was asked, decided and done, in hashes and numbers: enough to hold another run against it."""
     ledger = {"events": len(events), "head": events[-1].hash}
     events = settled(events)
     first, last = events[0], events[-1]
     plans = [r.event.plan_hash for r in events if isinstance(r.event, PlanRevised)]
     bundles = {r.event.policy_bundle for r in events if isinstance(r.event, Decided)}
     return {
-        "schema": 1,
+        "schema": RECEIPT_VERSION,
         "session": first.trace_id,
+        "task": next((r.event.issue.title for r in events if isinstance(r.event, RunOpened)), None),
         "ledger": ledger,
         "started_at": first.time.isoformat(),
         "ended_at": last.time.isoformat(),
         "plan_hashes": plans,
         "policy_bundle_ids": sorted(bundles),
+        "decisions": list(_decided(events)),
         "tool_calls": [
             {
                 "id": r.event_id,
@@ -194,6 +198,23 @@ def receipt(events: Sequence[Recorded]) -> dict[str, object]:
             (r.event.status for r in reversed(events) if isinstance(r.event, RunStopped)), None
         ),
     }
+
+
+def _decided(events: Sequence[Recorded]) -> Iterator[dict[str, object]]:
+    """Every decision in hashes; `by_rule` is that of the rule's answer where a model decided and there is such a rule."""
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, Decided):
+            yield {
+                "id": recorded.event_id,
+                "decision": event.decision,
+                "decided_by": event.decided_by,
+                "policy_bundle": event.policy_bundle,
+                "inputs_hash": event.inputs,
+                "output_hash": event.output,
+                "by_rule": event.by_rule,
+                "usage": codec.plain(event.usage),
+            }
 
 
 def replay_lines(events: Sequence[Recorded]) -> Iterator[dict[str, object]]:

@@ -3,13 +3,15 @@
 from datetime import UTC, datetime
 
 from surefoot import codec
-from surefoot.events.orchestration import Decided, RunStopped, TurnClosed, TurnStarted
+from surefoot.events.orchestration import Decided, RunOpened, RunStopped, TurnClosed, TurnStarted
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.records import decisions_of, labelled, receipt, replay_lines, utilities
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
     Classification,
+    CommitId,
+    Issue,
     RunStatus,
     ToolOutcome,
     TreeId,
@@ -113,6 +115,60 @@ def test_the_receipt_names_hashes_not_values() -> None:
     assert call["output_hash"] == codec.digest(codec.encode(ToolOutcome(ok=True)))
     assert call["latency_ms"] == 500
     assert written["outcome"] == "blocked"
+
+
+def test_the_receipt_names_the_task() -> None:
+    """Its title, in the ledger's words; a ledger without a beginning has none."""
+    made = MemoryLedger(clock=FakeClock(datetime(2026, 1, 1, tzinfo=UTC)))
+    issue = Issue(source="text", text="# total is wrong\n\nIt is 2.5.")
+    made.append(
+        RunOpened(
+            issue=issue,
+            mode="auto_fix_safe",
+            model="m",
+            repo="/r",
+            branch="refs/heads/main",
+            base=CommitId("c" * 40),
+            base_tree=TREE,
+            settings=made.put(b"{}"),
+            seed=0,
+            version="1",
+        )
+    )
+    written = receipt(tuple(made.events()))
+    assert (written["schema"], written["task"]) == (2, "total is wrong")
+    assert receipt(tuple(ledger(0.5).events()))["task"] is None
+
+
+def test_the_receipt_names_each_decision_and_what_the_rule_would_have_been() -> None:
+    """In the ledger's order, in hashes; where a rule decided there is none beside it."""
+    made = ledger(0.5, kept=True)
+    inputs, output = made.put(b'{"q":2}'), made.put(b'{"choice":0}')
+    made.append(
+        Decided(
+            decision="roundtable",
+            inputs=inputs,
+            output=output,
+            decided_by="rule",
+            policy_bundle="roundtable/1",
+        )
+    )
+    written = receipt(tuple(made.events()))
+    assert isinstance(written["decisions"], list)
+    model, rule = written["decisions"]
+    assert model == {
+        "id": "run:2",
+        "decision": "tool_call",
+        "decided_by": "model",
+        "policy_bundle": "tool_call/1",
+        "inputs_hash": codec.digest(b'{"q":1}'),
+        "output_hash": codec.digest(b'{"tool":"file_read"}'),
+        "by_rule": codec.digest(b'{"tool":"done"}'),
+        "usage": codec.plain(Usage(prompt_tokens=7, completion_tokens=3)),
+    }
+    assert (rule["decision"], rule["by_rule"]) == ("roundtable", None)
+    assert (rule["inputs_hash"], rule["output_hash"]) == (inputs, output)
+    assert written["policy_bundle_ids"] == ["roundtable/1", "tool_call/1"]
 
 
 def test_the_replay_file_tells_the_run_in_order() -> None:

@@ -5,11 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.codec import encode
+from surefoot.codec import decode, encode
+from surefoot.decisions.solver_checkpoint import SolverAnswer
 from surefoot.events.envelope import Event
+from surefoot.events.orchestration import Decided
+from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Observation, TurnOutput
 from surefoot.solver import RuleSolver
 from surefoot.solver.classify import classify, fingerprint
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
     Checkpoint,
     CheckpointOutcome,
@@ -272,6 +277,23 @@ def test_prose_without_work_is_read_by_the_model() -> None:
     assert (hand.asked, checkpoint.decided_by) == (1, "model")
     assert checkpoint.classification is C.EXECUTOR_REFUSED
     assert checkpoint.excerpts == ("look at the parser",)
+
+
+def test_the_rules_verdict_stands_beside_the_models() -> None:
+    """What the rules would have made of the turn is recorded with the decision."""
+    ledger = MemoryLedger()
+    turn = seen(output=said(PROSE))
+    hand = Listening(reply(REFUSED))
+    RuleSolver().judge(turn, hand, Journal(ledger, FakeClock()))
+    (decided,) = [r.event for r in ledger.events() if isinstance(r.event, Decided)]
+    assert (decided.decision, decided.decided_by) == ("solver_checkpoint", "model")
+    assert decode(SolverAnswer, ledger.get(decided.output)).classification is C.EXECUTOR_REFUSED
+    assert decided.by_rule is not None
+    verdict = classify(turn)
+    assert decode(SolverAnswer, ledger.get(decided.by_rule)) == SolverAnswer(
+        classification=verdict.classification, summary=verdict.summary, excerpt=verdict.excerpt
+    )
+    assert verdict.classification is C.BLOCKER_STALL
 
 
 class Listening(Counting):

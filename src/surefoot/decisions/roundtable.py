@@ -106,13 +106,15 @@ def held(options: Sequence[Option], jurors: Sequence[Juror], notebook: Notebook)
     """The same, recorded where there was something to choose."""
     found = agree(options, jurors)
     if found.ballots:
+        by_model = len(jurors) > len(RULES)
         notebook.record(
             Decided(
                 decision="roundtable",
                 inputs=notebook.put(encode(tuple(options))),
                 output=notebook.put(encode(found)),
-                decided_by="model" if len(jurors) > len(RULES) else "rule",
+                decided_by="model" if by_model else "rule",
                 policy_bundle=POLICY_BUNDLE,
+                by_rule=notebook.put(encode(agree(options))) if by_model else None,
             )
         )
     return found
@@ -150,8 +152,17 @@ VOTE: Final = Signature(
 )
 
 
+def _by_score(options: Sequence[Option]) -> VoteAnswer:
+    best = RULES[0].choose(options)
+    place = next(n for n, o in enumerate(options) if o.candidate_id == best)
+    return VoteAnswer(choice=place, reason=f"it has the best score, {options[place].score:.2f}")
+
+
 def model_juror(asker: Asker, notebook: Notebook) -> Juror:
-    """A reviewer that is a model; where it cannot be had, or answers nonsense, it names none."""
+    """A reviewer that is a model; where it cannot be had, or answers nonsense, it names none.
+
+    Beside its vote stands the one by score.
+    """
 
     def choose(options: Sequence[Option]) -> Digest | None:
         question = VoteQuestion(
@@ -162,6 +173,7 @@ def model_juror(asker: Asker, notebook: Notebook) -> Juror:
             question,
             asker,
             notebook,
+            otherwise=lambda _: _by_score(options),
             check=lambda a: "" if 0 <= a.choice < len(options) else "no change has that number",
         )
         return None if isinstance(word, Unanswered) else options[word.answer.choice].candidate_id

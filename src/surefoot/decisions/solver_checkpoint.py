@@ -42,9 +42,12 @@ class SolverAnswer:
 
 
 def ask_solver(
-    question: SolverQuestion, asker: Asker, notebook: Notebook
+    question: SolverQuestion, asker: Asker, notebook: Notebook, *, by_rule: SolverAnswer
 ) -> SolverAnswer | ModelFailure | None:
-    """The model's reading; None when it answered, twice, with something that cannot be used."""
+    """The model's reading; None when it answered, twice, with something that cannot be used.
+
+    `by_rule` is what the rules make of the same turn; it is recorded beside the model's reading.
+    """
     messages = (Message(role="user", content=render(question)),)
     schema = _schema(question.choices)
     complaint = ""
@@ -73,6 +76,7 @@ def ask_solver(
                     decided_by="model",
                     policy_bundle=POLICY_BUNDLE,
                     usage=answer.usage,
+                    by_rule=notebook.put(encode(by_rule)),
                 )
             )
             return read

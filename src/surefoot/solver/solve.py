@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from surefoot.decisions.solver_checkpoint import SolverQuestion, ask_solver
+from surefoot.decisions.solver_checkpoint import SolverAnswer, SolverQuestion, ask_solver
 from surefoot.kernel.ports import Asker, Notebook, Observation
 from surefoot.solver.classify import Verdict, agrees, classify
 from surefoot.values import (
@@ -26,7 +26,10 @@ class RuleSolver:
         if certain is not None:
             return certain
         verdict = classify(seen)
-        answer = ask_solver(_question(seen, verdict), asker, notebook)
+        instead = SolverAnswer(
+            classification=verdict.classification, summary=verdict.summary, excerpt=verdict.excerpt
+        )
+        answer = ask_solver(_question(seen, verdict), asker, notebook, by_rule=instead)
         if isinstance(answer, ModelFailure):
             unreachable = Verdict(
                 classification=Classification.BLOCKER_SOLVER_UNREACHABLE,

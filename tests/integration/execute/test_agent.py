@@ -250,6 +250,11 @@ def test_what_a_run_decided_can_be_read_and_learned_from(
     folder = root / ".surefoot" / "runs" / str(run["run_id"])
     receipt = json.loads((folder / "RECEIPT.json").read_text())
     assert [c["tool"] for c in receipt["tool_calls"]] == ["file_read"] * 3 + ["file_edit"]
+    assert receipt["task"] == "`receipt` shows 2.5 for 250"
+    named = [(d["id"], d["decision"], d["by_rule"] is None) for d in receipt["decisions"]]
+    assert named == [
+        (d["event_id"], d["decision"], d["by_rule"] is None) for d in listed["decisions"]
+    ]
     lines = [json.loads(line) for line in (folder / "REPLAY.jsonl").read_text().splitlines()]
     types = [line["type"] for line in lines]
     assert (types.count("PlanStart"), types.count("ToolResult")) == (1, 4)

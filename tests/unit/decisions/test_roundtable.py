@@ -1,11 +1,28 @@
 """Reviewers agree on one candidate in at most two rounds, or on none."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
 
-from surefoot.decisions.roundtable import RULES, Juror, Option, agree
-from surefoot.values import Digest
+from surefoot.codec import decode
+from surefoot.decisions.roundtable import (
+    RULES,
+    Agreement,
+    Juror,
+    Option,
+    VoteAnswer,
+    agree,
+    held,
+    model_juror,
+)
+from surefoot.events.orchestration import Decided
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.testing.model import ScriptedModel
+from surefoot.values import Ceilings, Digest
 
 A, B, C = Digest("a"), Digest("b"), Digest("c")
 
@@ -66,3 +83,25 @@ def test_the_reviewers_by_rule_always_agree_on_one_of_two(
 ) -> None:
     """Score, smallness and likelihood: two of the three decide."""
     assert agree(options, RULES).choice == choice
+
+
+def test_what_the_rules_would_have_kept_stands_beside_a_model_s_word() -> None:
+    """Beside its vote the one by score, beside the agreement that of the reviewers by rule; nothing where they decide."""
+    ledger, clock = MemoryLedger(), FakeClock()
+    journal = Journal(ledger, clock)
+    ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1, tokens=None)
+    judge = ScriptedModel([json.dumps({"choice": 0, "reason": "it says what it means"})])
+    asker = MeteredModel(judge, journal, ceilings, clock)
+    options = [option(A, score=0.2, lines=1), option(B, score=0.9), option(C, score=0.1, prior=0.9)]
+    held(options, (*RULES, model_juror(asker, journal)), journal)
+    held(options, RULES, journal)
+    decided = [r.event for r in ledger.events() if isinstance(r.event, Decided)]
+    votes = [d for d in decided if d.decision == "roundtable_vote"]
+    assert votes[0].by_rule is not None
+    assert decode(VoteAnswer, ledger.get(votes[0].output)).choice == 0
+    assert decode(VoteAnswer, ledger.get(votes[0].by_rule)).choice == 1
+    with_model, by_rule = [d for d in decided if d.decision == "roundtable"]
+    assert (with_model.decided_by, by_rule.decided_by) == ("model", "rule")
+    assert with_model.by_rule == by_rule.output
+    assert by_rule.by_rule is None
+    assert decode(Agreement, ledger.get(by_rule.output)) == agree(options)
