@@ -258,6 +258,7 @@ class World:
             original=self.user.root,
             environ={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
             servers=(),
+            languages=(),
             person=Nobody(),
             clock=SystemClock(),
             system=SYSTEM,

@@ -656,6 +656,7 @@ def _executors(session: Session, workspace: GitWorkspace, judges: Asker) -> dict
                 original=project.root,
                 environ=around.environ,
                 servers=frozen.settings.tools.mcp,
+                languages=frozen.settings.tools.lsp,
                 system=parts.cast.system,
                 sandbox=parts.cast.sandbox,
                 warn=lambda told: journal.record(PolicyWarning(rule="tool-server", what=told)),

@@ -5,11 +5,13 @@ very content; the same on the command line needs no trust, because the user type
 """
 
 import tomllib
+from collections import Counter
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -169,6 +171,24 @@ class McpSettings(_Section):
     """Variables of the environment that it gets."""
 
 
+def _suffix(given: str) -> str:
+    """As a file's suffix is compared: in lower case."""
+    if not given or PurePath(f"name{given}").suffix != given:
+        raise ValueError("the suffix of a file begins with a dot and has no other, like '.php'")
+    return given.lower()
+
+
+class LspSettings(_Section):
+    """`[[tools.lsp]]`: a language server of one's own; it runs inside the sandbox, without a network."""
+
+    suffixes: Annotated[tuple[Annotated[str, AfterValidator(_suffix)], ...], Field(min_length=1)]
+    """Of the files that it is asked about, with their dots; they go before the suffixes of servers known here."""
+    language: Annotated[str, Field(min_length=1)]
+    """The protocol's name of their language."""
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Makes it speak over standard input and output; sections with one command are one server."""
+
+
 class ReleaseSettings(_Section):
     """`[tools.release]`: the limits that enforcement waits for; what each means stands with `ReleaseLimits`."""
 
@@ -202,6 +222,7 @@ class ToolSettings(_Section):
     """`[tools]`: what the step loop may use beside its own tools, and how far the life cycle of forged ones goes."""
 
     mcp: tuple[McpSettings, ...] = ()
+    lsp: tuple[LspSettings, ...] = ()
     forge: bool = True
     """A model that is no small one may write tools, and finds those that were written before."""
     capture: bool = True
@@ -230,6 +251,16 @@ class ToolSettings(_Section):
         names = [server.name for server in servers]
         if len(set(names)) < len(names):
             raise ValueError(f"two servers have one name: {', '.join(names)}")
+        return servers
+
+    @field_validator("lsp")
+    @classmethod
+    def _suffixes_differ(cls, servers: tuple[LspSettings, ...]) -> tuple[LspSettings, ...]:
+        counts = Counter(suffix for server in servers for suffix in server.suffixes)
+        if twice := [suffix for suffix, count in counts.items() if count > 1]:
+            raise ValueError(
+                f"a suffix, in upper or lower case, has one server; name once: {', '.join(twice)}"
+            )
         return servers
 
 
@@ -303,8 +334,7 @@ class Settings(_Section):
             found.append("audit.commands")
         if self.git.turn_push != "never":
             found.append("git.turn_push")
-        if self.tools.mcp:
-            found.append("tools.mcp")
+        found += [f"tools.{key}" for key in ("mcp", "lsp") if getattr(self.tools, key)]
         found += [f"hooks.{name}" for name, commands in self.hooks if commands]
         if self.test.command is not None:
             found.append("test.command")
@@ -324,7 +354,7 @@ class Settings(_Section):
                     update={"use": (), "card": (), "profile": _trusted_profile(self)}
                 ),
                 "audit": self.audit.model_copy(update={"commands": ()}),
-                "tools": self.tools.model_copy(update={"mcp": ()}),
+                "tools": self.tools.model_copy(update={"mcp": (), "lsp": ()}),
                 "hooks": HookSettings.plain(),
                 "test": self.test.model_copy(update={"command": None, "format": None}),
             }

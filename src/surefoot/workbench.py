@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,11 +22,11 @@ from surefoot.kernel.ports import (
     Toolbox,
     Workspace,
 )
-from surefoot.settings import McpSettings
+from surefoot.settings import LspSettings, McpSettings
 from surefoot.suite import CommandPlan, SuitePlan, mounts, sees
 from surefoot.toolbox import Shelter, default_toolbox
 from surefoot.toolbox.forged import ForgingBox, Runner, Workshop
-from surefoot.toolbox.lsp import LanguageServers
+from surefoot.toolbox.lsp import Language, LanguageServers, own_languages
 from surefoot.toolbox.mcp import McpServer, McpTools
 from surefoot.toolbox.programs import Programs
 from surefoot.values import SandboxLevel, TreeId
@@ -61,6 +62,8 @@ class Workbench:
     environ: Mapping[str, str]
     """The caller's environment: tools are looked for on its PATH, and MCP servers get what the settings name of it."""
     servers: Sequence[McpSettings]
+    languages: Sequence[LspSettings]
+    """Servers of languages that the settings name."""
     person: Person
     clock: Clock
     system: str | None
@@ -101,12 +104,17 @@ class Workbench:
         """The tools of one turn; language and MCP servers live as long as it."""
         path = self.environ.get("PATH", "")
         programs = Programs(path=path, home=Path(self.environ.get("HOME", "/")))
-        servers = [self._server(server) for server in self.servers if self._is_outside(server)]
+        servers = [
+            self._server(server)
+            for server in self.servers
+            if self._is_outside(f"the MCP server {server.name}", server.command)
+        ]
         with (
             LanguageServers(
                 self.processes,
                 clock=self.clock,
                 programs=programs,
+                own=self._languages(),
                 project_python=self.plan.python if isinstance(self.plan, SuitePlan) else None,
                 reads=self.plan.reads,
             ) as languages,
@@ -128,13 +136,24 @@ class Workbench:
         )
         return ForgingBox(box, shop)
 
-    def _is_outside(self, settings: McpSettings) -> bool:
-        """A server that lies in the repository could be rewritten by the run that it is given secrets in."""
-        inside = [
-            w for w in settings.command if not w.startswith("/") and (self.original / w).exists()
-        ]
+    def _languages(self) -> tuple[Language, ...]:
+        """Those of the settings."""
+        return own_languages(
+            (each.command, dict.fromkeys(each.suffixes, each.language))
+            for each in self.languages
+            # A folder is more likely to have the name of a subcommand, such as `server`.
+            if self._is_outside(
+                f"the language server {shlex.join(each.command)}", each.command, Path.is_file
+            )
+        )
+
+    def _is_outside(
+        self, server: str, command: tuple[str, ...], is_there: Callable[[Path], bool] = Path.exists
+    ) -> bool:
+        """A server that lies in the repository could be rewritten by the run that it is given secrets or files in."""
+        inside = [w for w in command if not w.startswith("/") and is_there(self.original / w)]
         if inside:
-            told = f"the MCP server {settings.name} is not started: {inside[0]} lies in the repository, which the run may change"
+            told = f"{server} is not started: {inside[0]} lies in the repository, which the run may change"
             self.warn(f"{told}; give an absolute path outside of it")
         return not inside
 

@@ -37,10 +37,12 @@ def test_a_run_from_before_mutants_goes_on_without_them() -> None:
 
 
 def test_every_setting_is_read_back_as_it_was_written() -> None:
-    """A card of a model and a server of tools with all that they may hold; a run that has them can be gone on with."""
+    """A card of a model and servers of tools and of a language with all that they may hold; a run that has them can be gone on with."""
     card = {"name": "openai/m", "tools": True, "schema": True, "base_url": "http://127.0.0.1:9/v1"}
     server = {"name": "docs", "command": ["docs-server"], "env_names": ["DOCS"]}
-    settings = parse_settings({"models": {"card": [card]}, "tools": {"mcp": [server]}})
+    language = {"suffixes": [".php"], "language": "php", "command": ["php-server"]}
+    tools = {"mcp": [server], "lsp": [language]}
+    settings = parse_settings({"models": {"card": [card]}, "tools": tools})
     frozen = replace(FROZEN, settings=settings)
     assert thaw(encode(frozen)) == frozen
     assert frozen.settings.models.card[0].schema_ is True

@@ -1,4 +1,4 @@
-"""`[[tools.mcp]]` in `surefoot.toml`."""
+"""`[[tools.mcp]]` and `[[tools.lsp]]` in `surefoot.toml`."""
 
 import os
 from pathlib import Path
@@ -44,3 +44,45 @@ def test_a_server_that_cannot_be_meant(servers: object, error: str) -> None:
     """The message names the key."""
     with pytest.raises(SettingsError, match=error.replace("[", r"\\[")):
         parse_settings({"tools": {"mcp": servers}})
+
+
+LANGUAGE = {"suffixes": [".php"], "language": "php", "command": ["phpactor", "language-server"]}
+LSP_TEXT = """
+[[tools.lsp]]
+suffixes = [".php", ".PHTML"]
+language = "php"
+command = ["phpactor", "language-server"]
+"""
+
+
+def test_a_language_server_works_only_after_trust(tmp_path: Path) -> None:
+    """A repository that names a command as one has it run for nobody who did not say so."""
+    user = ScratchRepository.create(tmp_path, os.environ["PATH"])
+    user.commit({"surefoot.toml": LSP_TEXT})
+    places = Places(state=tmp_path / "state", cache=tmp_path / "cache")
+    project = open_project(user.root, places)
+    assert project.untrusted == ("tools.lsp",)
+    assert project.settings.tools.lsp == ()
+    project.trust()
+    (server,) = open_project(user.root, places).settings.tools.lsp
+    assert server.suffixes == (".php", ".phtml")
+    assert (server.language, server.command) == ("php", ("phpactor", "language-server"))
+
+
+@pytest.mark.parametrize(
+    ("servers", "error"),
+    [
+        ([{**LANGUAGE, "suffixes": ["php"]}], "tools.lsp.0.suffixes.0 = 'php': .* like '.php'"),
+        ([{**LANGUAGE, "suffixes": [".blade.php"]}], "tools.lsp.0.suffixes.0 = '.blade.php'"),
+        ([{**LANGUAGE, "suffixes": [""]}], "tools.lsp.0.suffixes.0 = ''"),
+        ([{**LANGUAGE, "suffixes": []}], "tools.lsp.0.suffixes = "),
+        ([{**LANGUAGE, "language": ""}], "tools.lsp.0.language = ''"),
+        ([{**LANGUAGE, "command": []}], "tools.lsp.0.command"),
+        ([{**LANGUAGE, "env_names": ["X"]}], "tools.lsp.0.env_names"),
+        ([LANGUAGE, {**LANGUAGE, "suffixes": [".PHP"]}], "name once: .php"),
+    ],
+)
+def test_a_language_server_that_cannot_be_meant(servers: object, error: str) -> None:
+    """The message names the key and what it takes."""
+    with pytest.raises(SettingsError, match=error):
+        parse_settings({"tools": {"lsp": servers}})

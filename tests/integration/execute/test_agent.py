@@ -625,6 +625,43 @@ def test_a_tool_of_a_server_from_trusted_settings(surefoot: Surefoot, tmp_path: 
     assert run["status"] == "complete", run["reason"]
 
 
+PAGE = "def total(cents):\n    return cents\n\n\ntotal(1)\n"
+JEDI = "import sys; del sys.argv[1:]; from jedi_language_server.cli import cli; cli()"
+
+
+def test_a_language_server_from_trusted_settings(surefoot: Surefoot, tmp_path: Path) -> None:
+    """After `trust` it answers about files of a suffix that nobody knew; one that lies in the repository is not started.
+
+    A subcommand that has the name of a folder does not lie there.
+    """
+    servers = {".page": [sys.executable, "-c", JEDI, "till"], ".py": ["python3", "till/app.py"]}
+    settings = "".join(
+        f'[[tools.lsp]]\nsuffixes = ["{suffix}"]\nlanguage = "python"\ncommand = {json.dumps(command)}\n'
+        for suffix, command in servers.items()
+    )
+    root = repository(tmp_path, BUG | {"first.page": PAGE, "surefoot.toml": settings})
+    asked = call("lsp", action="definition", path="first.page", line=5, symbol="total")
+
+    def asks() -> tuple[bool, list[str]]:
+        """Whether there was an answer, and what the run warned of."""
+        issue = "`receipt` shows 2.5 for 250"
+        run = solve(surefoot, root, issue, [asked, *BUG_EDITS[3:]], "--strategy", "agent")
+        record = events(surefoot, root, run["run_id"])
+        first = next(e["ok"] for e in record if e["kind"] == "tool.labelled")
+        return first, [e["what"] for e in record if e["kind"] == "policy.warning"]
+
+    answered, told = asks()
+    assert not answered
+    assert told == ["tools.lsp have no effect until `surefoot trust`"]
+    assert surefoot("trust", cwd=root).returncode == 0
+    answered, told = asks()
+    assert answered
+    (refused,) = set(told)
+    assert refused.startswith(
+        "the language server python3 till/app.py is not started: till/app.py lies in the repository"
+    )
+
+
 SCRIPT = {
     "package.json": json.dumps(
         {"name": "till", "type": "module", "scripts": {"test": "node --test"}}, indent=1

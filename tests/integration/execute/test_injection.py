@@ -244,6 +244,11 @@ command = ["sh", "-c", "true"]
 name = "evil"
 command = ["sh", "-c", "true"]
 
+[[tools.lsp]]
+suffixes = [".py"]
+language = "python"
+command = ["sh", "-c", "true"]
+
 [[audit.commands]]
 name = "evil"
 argv = ["sh", "-c", "true"]
@@ -267,6 +272,7 @@ argv = ["sh", "-c", "true"]
         "risk.allow_test_changes",
         "test.command",
         "tools.mcp",
+        "tools.lsp",
         "audit.commands",
     ):
         assert key in warned

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import sys
 import venv
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from surefoot.kernel.ports import Processes
 from surefoot.sandbox import open_processes, probe
 from surefoot.system import SystemClock
 from surefoot.toolbox.lsp import LanguageServers, Patience
+from surefoot.toolbox.lsp.languages import own_language
 from surefoot.toolbox.programs import Programs
 from surefoot.values import FileEdit, SandboxLevel, ToolOutcome
 
@@ -428,6 +430,71 @@ class TestOtherServers:
         assert "no language server is known for 'main.txt'; there are for .c, " in (
             ask("hover", "main.txt", line=1, symbol="total").error
         )
+
+
+class TestOwnServers:
+    def test_a_language_of_the_settings(
+        self, processes: Processes, ask: Ask, fill: Fill, workspace: GitWorkspace
+    ) -> None:
+        """A real server answers about files of a suffix that only the settings know; Python's own stays beside it."""
+        jedi = str(Path(sys.executable).with_name("jedi-language-server"))
+        own = own_language((jedi,), {".pyx2": "python"})
+        with LanguageServers(
+            processes,
+            clock=SystemClock(),
+            programs=Programs(path="", home=Path("/nonexistent")),
+            own=(own,),
+        ) as servers:
+            fill({**SHOP, "cart.pyx2": CART + "\n\nCart().total()\n"})
+            place = {"path": "cart.pyx2", "line": 8, "symbol": "total"}
+            outcome = ask("definition", using=servers, **place)
+            assert outcome == ToolOutcome(ok=True, output="cart.pyx2:4: def total(self) -> int:")
+            outcome = ask("rename", using=servers, **place, new_name="sum_up")
+            assert outcome.changed == ("cart.pyx2",)
+            assert (workspace.path / "cart.pyx2").read_text().count("sum_up") == 2
+            outcome = ask("definition", "main.py", using=servers, line=3, symbol="total")
+            assert outcome.output == "shop/cart.py:4: def total(self) -> int:"
+
+    def test_two_servers_of_one_name_are_two(
+        self,
+        processes: Processes,
+        install: Install,
+        bin_dir: Path,
+        ask: Ask,
+        fill: Fill,
+    ) -> None:
+        """The settings may give another suffix to a program that is known; each is told the language of its own files."""
+        act = 'send({"id": message["id"], "result": {"contents": opened}})'
+        opening = """opened = ""
+for message in heard():
+    if message.get("method") == "textDocument/didOpen":
+        opened += " " + message["params"]["textDocument"]["languageId"]"""
+        program = FAKE.format(answers="{}", act=act).replace("for message in heard():", opening)
+        install("clangd", program.replace("fcntl.LOCK_EX", "fcntl.LOCK_SH"))
+        with LanguageServers(
+            processes,
+            clock=SystemClock(),
+            programs=Programs(path=str(bin_dir), home=Path("/nonexistent")),
+            own=(own_language(("clangd",), {".cu": "cuda-cpp"}),),
+            patience=IMPATIENT,
+        ) as servers:
+            fill({**MAIN_C, "main.cu": "int total;\n"})
+            for path, language in (("main.c", "c"), ("main.cu", "cuda-cpp")):
+                outcome = ask("hover", path, using=servers, line=1, symbol="total")
+                assert outcome == ToolOutcome(ok=True, output=language)
+
+    def test_one_that_is_not_there(self, processes: Processes, ask: Ask, fill: Fill) -> None:
+        """The outcome names the command and the setting."""
+        fill({"a.php": "total\n"})
+        with LanguageServers(
+            processes,
+            clock=SystemClock(),
+            programs=Programs(path="", home=Path("/nonexistent")),
+            own=(own_language(("phpactor", "language-server"), {".php": "php"}),),
+        ) as servers:
+            error = ask("hover", "a.php", using=servers, line=1, symbol="total").error
+        assert error.startswith("phpactor language-server, the language server for this file, is")
+        assert error.endswith("install 'phpactor', or mend `tools.lsp` in surefoot.toml")
 
 
 def is_locked(path: Path) -> bool:

@@ -1,6 +1,7 @@
 """Which language server understands which file, and how it is installed."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,9 +22,9 @@ _PYTHON: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Language:
-    """One language server."""
+    """One language server; the key of the session that it is at work in, so that two of one name are two."""
 
     server: str
     ids: Mapping[str, str]
@@ -123,15 +124,36 @@ LANGUAGES: Final = (
 )
 
 
-def language_of(path: str) -> Language:
-    """Whose file this is, by its suffix.
+def own_language(argv: tuple[str, ...], ids: Mapping[str, str]) -> Language:
+    """The server of the user's settings that `argv` starts; `ids` as in `Language`."""
+    return Language(
+        server=shlex.join(argv),
+        ids=ids,
+        argv=argv,
+        install=f"install {argv[0]!r}, or mend `tools.lsp` in surefoot.toml",
+    )
+
+
+def own_languages(
+    named: Iterable[tuple[tuple[str, ...], Mapping[str, str]]],
+) -> tuple[Language, ...]:
+    """As `own_language`, one for each command, so that a server is told of all files that it is there for."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for argv, ids in named:
+        found.setdefault(argv, {}).update(ids)
+    return tuple(own_language(argv, ids) for argv, ids in found.items())
+
+
+def language_of(path: str, own: Sequence[Language] = ()) -> Language:
+    """Whose file this is, by its suffix; `own` languages, of the user's, go before those known here.
 
     Raises:
         UsageError: Nobody's.
     """
     suffix = Path(path).suffix.lower()
-    for language in LANGUAGES:
+    languages = (*own, *LANGUAGES)
+    for language in languages:
         if suffix in language.ids:
             return language
-    known = ", ".join(sorted(suffix for each in LANGUAGES for suffix in each.ids))
+    known = ", ".join(sorted({suffix for each in languages for suffix in each.ids}))
     raise UsageError(f"no language server is known for {path!r}; there are for {known}")

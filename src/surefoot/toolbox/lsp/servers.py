@@ -1,6 +1,6 @@
 """The tool `lsp`: what a language server knows of a name, in any language whose server is installed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -50,11 +50,16 @@ class LanguageServers:
         *,
         clock: Clock,
         programs: Programs,
+        own: Sequence[Language] = (),
         project_python: Path | None = None,
         reads: tuple[Path, ...] = (),
         patience: Patience = PATIENCE,
     ) -> None:
-        """`project_python` has what the project imports, and needs `reads`; None: what Surefoot itself has."""
+        """`own` languages go before those that are known here.
+
+        `project_python` has what the project imports, and needs `reads`; None: what Surefoot itself has.
+        """
+        self._own = tuple(own)
         self._starter = Starter(
             processes=processes,
             clock=clock,
@@ -63,7 +68,7 @@ class LanguageServers:
             reads=reads,
             patience=patience,
         )
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[Language, Session] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +97,7 @@ class LanguageServers:
         """As `Tool.run`."""
         try:
             path = existing(workspace.path, text(parameters, "path") or "").path
-            language = language_of(path)
+            language = language_of(path, self._own)
             name = _name(workspace.path, path, parameters)
             return self._ask(language, path, name, parameters, workspace)
         except (UsageError, SandboxError) as error:
@@ -129,17 +134,17 @@ class LanguageServers:
         return replace(outcome, output=f"{outcome.output}\n{note}")
 
     def _session(self, language: Language, root: Path) -> Session:
-        session = self._sessions.get(language.server)
+        session = self._sessions.get(language)
         if session is not None and session.root != root:
             self._drop(language)
             session = None
         if session is None:
             session = self._starter.start(language, root)
-            self._sessions[language.server] = session
+            self._sessions[language] = session
         return session
 
     def _drop(self, language: Language) -> None:
-        session = self._sessions.pop(language.server, None)
+        session = self._sessions.pop(language, None)
         if session is not None:
             session.stop()
 
