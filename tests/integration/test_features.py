@@ -50,6 +50,22 @@ def test_an_answer_that_breaks_an_example_is_not_taken(tmp_path: Path) -> None:
     assert run["status"] == "blocked"
 
 
+def test_a_parameter_that_is_not_read_is_not_taken(tmp_path: Path) -> None:
+    """Though a call with it passes now: the constant that it was meant to replace still decides."""
+    code = "def shout(text):\n    times = 1\n    return text.upper() + '!' * times\n"
+    shop = Shop(
+        tmp_path,
+        "from shop import shout\n\n\ndef test_there():\n    assert shout('a') == 'A!'\n",
+        code=code,
+    )
+    issue = (
+        'Add a parameter `times` to `shout`, 1 by default\n\n    shout("oh", times=1) == "OH!"\n'
+    )
+    vain = code.replace("text):", "text, times=1):")
+    run = shop.run("solve", issue, *SEARCH, "--model", script(shop, vain))
+    assert run["status"] == "blocked", run["reason"]
+
+
 def test_a_new_parameter_is_added(tmp_path: Path) -> None:
     """A call that the function does not take yet is what the issue asks for."""
     code = 'def shout(text):\n    """Upper case."""\n    return text.upper()\n'

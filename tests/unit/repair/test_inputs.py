@@ -1,6 +1,6 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import like, small_ones
+from surefoot.execute.repair.inputs import holds_text, like, small_ones
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -94,3 +94,10 @@ def test_words_of_one_length_stay_so() -> None:
     assert {len(word) for (text,) in letters for word in str(text).split(" ")} == {1}
     few = like([("a b",), ("c",)], seed=1, count=40)
     assert {len(word) for (text,) in few for word in str(text).split(" ")} > {1}
+
+
+def test_where_a_text_is() -> None:
+    """Anywhere in it."""
+    assert holds_text(([1, {"a": 2}],))
+    assert holds_text(({2: ("x",)},))
+    assert not holds_text(([1, {3: 2.5}], None, (), {4}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefoot.execute.repair.unread import dropped
+from surefoot.execute.repair.unread import dropped, taken_in_vain
 from surefoot.execute.source import parse, units
 
 BEFORE = """\
@@ -64,3 +64,24 @@ def test_loops_that_count_use_no_name() -> None:
         after = parse("m.py", before.text.replace(old, new))
         assert after is not None
         assert dropped(before, after, unit) == names
+
+
+@pytest.mark.parametrize(
+    ("after", "vain"),
+    [
+        ("def power(x, n=2):\n    n = 2\n    return x**n\n", "n"),
+        ("def power(x, n=2):\n    return x**2\n", "n"),
+        ("def power(x, n=2):\n    return x**n\n", None),
+        ("def power(x, n=None):\n    n = n or 2\n    return x**n\n", None),
+        ("def power(x, n=None):\n    if n is None:\n        n = 2\n    return x**n\n", None),
+        ("def power(x, n=2):\n    return eval('x**n')\n", None),
+        ("def power(x):\n    n = 3\n    return x**n\n", None),
+    ],
+)
+def test_a_parameter_that_is_taken_in_vain(after: str, vain: str | None) -> None:
+    """A call that passes it gets what it got without it, whatever the tests say."""
+    before = parse("m.py", "def power(x):\n    n = 2\n    return x**n\n")
+    now = parse("m.py", after)
+    assert before is not None
+    assert now is not None
+    assert taken_in_vain(before, now, units(before)[0]) == vain

@@ -1,7 +1,7 @@
 """What speaks for the candidates that pass: who thought of them, and what they do on inputs that no test gives."""
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,7 +21,7 @@ from surefoot.execute.repair.examples import (
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
-from surefoot.execute.repair.inputs import Arguments, like, small_ones
+from surefoot.execute.repair.inputs import Arguments, holds_text, like, small_ones
 from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
     RAISED,
@@ -39,7 +39,7 @@ from surefoot.execute.repair.prose import promised
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
-from surefoot.execute.repair.unread import dropped
+from surefoot.execute.repair.unread import dropped, taken_in_vain
 from surefoot.execute.source import (
     CodeUnit,
     Source,
@@ -57,6 +57,7 @@ _ACCIDENTS: Final = frozenset(
     }
 )  # fmt: skip
 """What code raises that nobody wrote a `raise` for. A `ValueError` may as well be of an input that no caller gives."""
+_UNWRITTEN: Final = f"{RAISED}NotImplementedError"
 OpenWorker = Callable[[Probe], TrialWorker]
 """Opens a worker on the turn's tree with a probe's file added; it is closed with the turn."""
 
@@ -204,17 +205,24 @@ class Probing:
     def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> bool:
         """Whether a candidate fails on an input that the unchanged code answers, and not by an exception that it raises itself.
 
-        Of a function that gives the same whatever it is given, such as one that is to be written yet, the answers say nothing.
+        Of a function that gives the same whatever it is given the answers say nothing. One that is to be written yet answers
+        nothing: then it is every input of numbers and lists, for a text may be of a form that nobody gives.
         """
         probe, before = self._probes.get(suspect.key), self._before(suspect)
         if words is None or probe is None or not probe.inputs or before is None:
             return False
-        counted = [before[n] for n in self._counted(suspect, len(before))]
-        if len(words) != len(counted) or len({old for old in counted if _is_answer(old)}) == 1:
+        places = self._counted(suspect, len(before))
+        answers = [_is_answer(before[n]) for n in places]
+        if (
+            len(words) != len(places)
+            or len({before[n] for n in places if _is_answer(before[n])}) == 1
+        ):
             return False
+        if all(before[n] == _UNWRITTEN for n in places):
+            answers = [not holds_text(probe.inputs[n]) for n in places]
         return any(
-            _is_answer(old) and word.removeprefix(RAISED) in _ACCIDENTS - frozenset(raised)
-            for word, old in zip(words, counted, strict=True)
+            answered and word.removeprefix(RAISED) in _ACCIDENTS - frozenset(raised)
+            for word, answered in zip(words, answers, strict=True)
         )
 
     def held(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
@@ -312,10 +320,17 @@ class Evidence:
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),
-            special=next(
-                filter(None, (special_cases(*pair, self._literals) for pair in files)), None
-            ),
+            special=next(filter(None, self._against(files, suspect.unit)), None),
         )
+
+    def _against(
+        self, files: Sequence[tuple[Source, Source]], unit: CodeUnit | None
+    ) -> Iterator[str | None]:
+        """Why a candidate is never taken, whatever passes."""
+        for before, after in files:
+            yield special_cases(before, after, self._literals)
+            vain = taken_in_vain(before, after, unit)
+            yield f"the parameter {vain} is taken and not read" if vain else None
 
     def _changed_files(self, candidate: Candidate) -> list[tuple[Source, Source]]:
         """The files of the project that a candidate changes, before and after."""

@@ -364,3 +364,12 @@ def _distinct(row: Sequence[object]) -> bool:
 
 def _ordered(row: Sequence[object]) -> bool:
     return _comparable(row) and list(row) == _sorted(row)
+
+
+def holds_text(value: object) -> bool:
+    """Whether there is a text anywhere in a value."""
+    if isinstance(value, str | bytes):
+        return True
+    if isinstance(value, dict):
+        return any(holds_text(part) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple | set | frozenset) and any(map(holds_text, value))

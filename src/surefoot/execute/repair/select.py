@@ -70,7 +70,7 @@ class Passing:
     examples: tuple[bool, ...]
     """Which examples of docstring and issue hold."""
     special: str | None
-    """How it answers single test inputs by name, when it does."""
+    """Why it is never taken: how it answers single test inputs by name, or what it takes and does not read; None else."""
     changed: frozenset[str] = frozenset()
     """The suspects whose code it changes."""
     heard: frozenset[str] = frozenset()

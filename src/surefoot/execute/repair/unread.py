@@ -29,6 +29,30 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
     return (unread(now) & found & read) | (_imported(before) & _imported(after, used=False))
 
 
+def taken_in_vain(before: Source, after: Source, unit: CodeUnit | None) -> str | None:
+    """A parameter that a unit takes since a change, and reads nowhere, or not before it sets it; None when there is none."""
+    was, now = _node(before, unit), _node(after, unit)
+    if was is None or now is None or _had(now)[1] & _SEES_ALL:
+        return None
+    fresh = sorted(_parameters(now) - _parameters(was))
+    return next((name for name in fresh if _is_vain(now, name)), None)
+
+
+def _is_vain(function: FunctionNode, name: str) -> bool:
+    for statement in function.body:
+        named = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+        if named:
+            sets = isinstance(statement, ast.Assign | ast.AnnAssign)
+            return sets and not any(isinstance(n.ctx, ast.Load) for n in named)
+    return True
+
+
+def _parameters(function: FunctionNode) -> frozenset[str]:
+    arguments = function.args
+    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return frozenset(a.arg for a in named)
+
+
 def _imported(source: Source, *, used: bool = True) -> frozenset[str]:
     """Names that a file imports anywhere, and reads or reads not."""
     imports = (n for n in ast.walk(source.tree) if isinstance(n, ast.Import | ast.ImportFrom))
@@ -45,8 +69,7 @@ def _node(source: Source, unit: CodeUnit | None) -> FunctionNode | None:
 
 def _had(function: FunctionNode) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a function takes or sets one by one, and those that it reads."""
-    arguments = function.args
-    had = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    had = set(_parameters(function))
     read: set[str] = set()
     for node in ast.walk(function):
         match node:
