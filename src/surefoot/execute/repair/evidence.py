@@ -213,10 +213,8 @@ class Probing:
             return False
         places = self._counted(suspect, len(before))
         answers = [_is_answer(before[n]) for n in places]
-        if (
-            len(words) != len(places)
-            or len({before[n] for n in places if _is_answer(before[n])}) == 1
-        ):
+        told = {before[n] for n, answered in zip(places, answers, strict=True) if answered}
+        if len(words) != len(places) or len(told) == 1:
             return False
         if all(before[n] == _UNWRITTEN for n in places):
             answers = [not holds_text(probe.inputs[n]) for n in places]
