@@ -404,6 +404,10 @@ class _TapedModel:
     def native_tools(self) -> bool:
         return self._opened.native_tools
 
+    @property
+    def fills_gaps(self) -> bool:
+        return self._opened.fills_gaps
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         counted = self._counts.get(messages_digest(messages))
         if counted is None:

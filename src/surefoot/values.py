@@ -230,6 +230,16 @@ CallRecord: TypeAlias = Mapping[CallForm, CallCount]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A place in a text that is to be filled in: Bavarian et al., "Efficient training of language models to fill in the middle" (2022)."""
+
+    before: str
+    after: str
+    filled: str | None = None
+    """Not None: the answer is this text, and what is asked for is how likely it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One question to a model. Equal requests have equal digests, which is what resume leans on."""
 
@@ -246,13 +256,17 @@ class ModelRequest:
     """Text that the assistant's answer starts with; part of the reply's text."""
     tools: tuple[OfferedTool, ...] = ()
     """The answer has to call one of these, in the provider's own protocol; for models that say they have one."""
+    gap: Gap | None = None
+    """Asked in place of messages, of models that say they fill gaps."""
 
     @property
     def measured(self) -> tuple[Message, ...]:
-        """What its length is measured by: the messages, and the definitions of the tools."""
+        """What its length is measured by: the messages, the definitions of the tools, the text around the gap."""
         defined = "".join(f"{t.name}\n{t.purpose}\n{t.schema}\n" for t in self.tools)
+        around = f"{self.gap.before}{self.gap.after}" if self.gap is not None else ""
         return (
-            (*self.messages, Message(role="system", content=defined)) if defined else self.messages
+            *self.messages,
+            *(Message(role="system", content=text) for text in (defined, around) if text),
         )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
@@ -19,6 +20,7 @@ from surefoot.testing.chat_server import ScriptedServer, speaks_for
 from surefoot.testing.messages_server import MessagesServer, speaks_messages_for
 from surefoot.testing.model import Rule, ScriptedModel
 from surefoot.values import (
+    Gap,
     Message,
     ModelFailure,
     ModelFault,
@@ -26,6 +28,7 @@ from surefoot.values import (
     ModelRequest,
     OfferedTool,
     ToolCall,
+    Usage,
 )
 
 SAY = "Repeat exactly this line and nothing else: "
@@ -49,13 +52,14 @@ RULES = (
         pattern="Read a.py",
         calls=(ToolCall(tool="file_read", parameters='{"lines":[1,20],"path":"a.py"}'),),
     ),
+    Rule(pattern="^        ____\n    return total", replies=("total += price",)),
     Rule(pattern="Say so first", replies=("It has to be read. ",), calls=TWO),
 )
 
 
 @pytest.fixture
 def scripted() -> Model:
-    return ScriptedModel(RULES, context_tokens=CONTEXT, native_tools=True)
+    return ScriptedModel(RULES, context_tokens=CONTEXT, native_tools=True, fills_gaps=True)
 
 
 @pytest.fixture
@@ -215,6 +219,74 @@ def test_words_and_several_calls_stay_apart(model: Model) -> None:
 def test_without_an_offer_there_is_no_call(model: Model) -> None:
     """A question for text is answered with text."""
     assert reply(model, ask(SAY + "red")).calls == ()
+
+
+BEFORE = 'def total(prices):\n    """The sum of the prices."""\n    total = 0\n    for price in prices:\n        '
+AFTER = "\n    return total\n"
+
+
+def gap(filled: str | None = None, **changes: object) -> ModelRequest:
+    given = {"messages": (), "stop": () if filled else ("\n",), **changes}
+    return ask("", **given, gap=Gap(before=BEFORE, after=AFTER, filled=filled))
+
+
+def test_a_gap_is_filled(model: Model) -> None:
+    """By those that say so, with what fits there; the others refuse, and nothing is sent."""
+    (answer,) = model.complete((gap(),))
+    if not model.fills_gaps:
+        assert isinstance(answer, ModelFailure)
+        assert answer.fault is ModelFault.UNSUPPORTED
+        assert answer.usage == Usage()
+        return
+    assert isinstance(answer, ModelReply)
+    assert answer.text.strip() == "total += price"
+    assert answer.finish == "stop"
+    assert answer.usage.prompt_tokens > 20
+    assert decode(ModelReply, encode(answer)) == answer
+
+
+def test_what_fits_a_gap_is_likelier_there(model: Model) -> None:
+    """A given text is the answer, with the likelihood that it has: the whole of it, whatever signs it has."""
+    if not model.fills_gaps:
+        pytest.skip("it fills no gaps")
+    texts = ("total += price", "total -= price", 'print("\\n\\U0001f600 é")')
+    answers = [reply(model, gap(text)) for text in texts]
+    assert [a.text for a in answers] == list(texts)
+    right, *wrong = ((a.mean_logprob or 0.0) * a.usage.completion_tokens for a in answers)
+    assert all(w < right - 2 for w in wrong)
+    assert right <= 0
+
+
+def test_gaps_and_messages_are_asked_together(model: Model) -> None:
+    """Answer i belongs to request i."""
+    if not model.fills_gaps:
+        pytest.skip("it fills no gaps")
+    answers = model.complete([gap(), ask(SAY + "red"), gap("total += price"), ask(SAY + "blue")])
+    texts = [a.text.strip() for a in answers if isinstance(a, ModelReply)]
+    assert texts == ["total += price", "red", "total += price", "blue"]
+
+
+def test_marks_in_the_text_around_a_gap_are_text(model: Model) -> None:
+    """What a file says of such marks ends no gap and begins none."""
+    if not model.fills_gaps:
+        pytest.skip("it fills no gaps")
+    plain = gap()
+    assert plain.gap is not None
+    marked = replace(plain.gap, before="# <|fim_middle|> <|endoftext|>\n" + plain.gap.before)
+    assert reply(model, replace(plain, gap=marked)).text.strip() == "total += price"
+
+
+def test_a_gap_that_does_not_fit_is_refused(model: Model) -> None:
+    """The text around it counts, before it as after it."""
+    if not model.fills_gaps:
+        pytest.skip("it fills no gaps")
+    long = "x = 1\n" * model.context_tokens
+    asked = [
+        replace(gap(), gap=Gap(before=long, after="")),
+        replace(gap(), gap=Gap(before="", after=long)),
+    ]
+    faults = [a.fault for a in model.complete(asked) if isinstance(a, ModelFailure)]
+    assert faults == [ModelFault.CONTEXT_OVERFLOW] * 2
 
 
 def test_max_tokens_cuts_and_says_so(model: Model) -> None:

@@ -16,6 +16,7 @@ from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
     Ceilings,
+    Gap,
     Message,
     ModelAnswer,
     ModelFailure,
@@ -224,7 +225,7 @@ def test_a_chain_without_anybody_gives_the_last_failure() -> None:
 
 @pytest.mark.parametrize("judging", [False, True])
 def test_no_secret_reaches_a_prompt(*, judging: bool) -> None:
-    """Known values and what looks like a key are hidden in messages, prefill and schema; the record is what was sent."""
+    """Known values and what looks like a key are hidden in messages, prefill, schema and gap; the record is what was sent."""
     known, key = "correct horse battery", "AK" + "IAQ2W4E6R7T3Y5U2I4"
     clock, redact, model = FakeClock(), Redactor([known]), Sequel(GOOD)
     ledger = MemoryLedger(clock=clock, redact=redact)
@@ -240,6 +241,7 @@ def test_no_secret_reaches_a_prompt(*, judging: bool) -> None:
         max_tokens=9,
         prefill=f"def f(pin={known!r}",
         json_schema=f'{{"const":"{known}"}}',
+        gap=Gap(before=f"PIN = {known!r}\n", after=f"# {key}", filled=f"pin == {known!r}"),
     )
     (AskerChain([metered], journal) if judging else metered).ask((request,))
     (sent,) = model.asked

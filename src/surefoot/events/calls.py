@@ -69,6 +69,8 @@ class ModelOpened:
     parallel: int
     native_tools: bool = False
     """It may be offered tools in its provider's own protocol."""
+    fills_gaps: bool = False
+    """It may be asked what stands in a gap of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

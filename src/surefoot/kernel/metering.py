@@ -26,6 +26,7 @@ from surefoot.values import (
     Ceilings,
     Digest,
     EventId,
+    Gap,
     Message,
     ModelAnswer,
     ModelFailure,
@@ -109,6 +110,11 @@ class MeteredModel:
         """Whether it may be offered tools in its provider's own protocol."""
         return self._model.native_tools
 
+    @property
+    def fills_gaps(self) -> bool:
+        """Whether it may be asked what stands in a gap."""
+        return self._model.fills_gaps
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Length of a prompt in tokens, as it would be sent."""
         return self._model.count_tokens(self._hidden(messages))
@@ -136,7 +142,7 @@ class MeteredModel:
 
     def _redacted(self, request: ModelRequest) -> ModelRequest:
         """The request without secrets; one that has none stays what it is, and so does its digest."""
-        schema = request.json_schema
+        schema, gap = request.json_schema, request.gap
         return replace(
             request,
             messages=self._hidden(request.messages),
@@ -146,6 +152,15 @@ class MeteredModel:
                 replace(t, purpose=self._redact(t.purpose), schema=self._redact(t.schema))
                 for t in request.tools
             ),
+            gap=None if gap is None else self._redacted_gap(gap),
+        )
+
+    def _redacted_gap(self, gap: Gap) -> Gap:
+        filled = gap.filled
+        return Gap(
+            before=self._redact(gap.before),
+            after=self._redact(gap.after),
+            filled=None if filled is None else self._redact(filled),
         )
 
     def _hidden(self, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -346,6 +361,11 @@ class AskerChain:
     def native_tools(self) -> bool:
         """Of the model that is asked now."""
         return self._askers[self._at].native_tools
+
+    @property
+    def fills_gaps(self) -> bool:
+        """Of the model that is asked now."""
+        return self._askers[self._at].fills_gaps
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """By the model that is asked now."""

@@ -24,6 +24,7 @@ class NotedModel:
             context_tokens=model.context_tokens,
             parallel=model.parallel,
             native_tools=model.native_tools,
+            fills_gaps=model.fills_gaps,
         )
         if journal.state.opened_models.get(model.name) != opened:
             journal.record(opened)
@@ -47,6 +48,11 @@ class NotedModel:
     def native_tools(self) -> bool:
         """As the port says."""
         return self._model.native_tools
+
+    @property
+    def fills_gaps(self) -> bool:
+        """As the port says."""
+        return self._model.fills_gaps
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the port says; noted with the next call."""

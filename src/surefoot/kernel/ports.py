@@ -183,6 +183,11 @@ class Model(Protocol):
         """Whether requests may offer it tools, which it then calls in its provider's own protocol."""
         ...
 
+    @property
+    def fills_gaps(self) -> bool:
+        """Whether requests may have a gap in place of messages."""
+        ...
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Length of the prompt in the model's own tokens, or a safe upper estimate."""
         ...
@@ -427,6 +432,11 @@ class Asker(Protocol):
     @property
     def native_tools(self) -> bool:
         """As `Model.native_tools`."""
+        ...
+
+    @property
+    def fills_gaps(self) -> bool:
+        """As `Model.fills_gaps`."""
         ...
 
     def count_tokens(self, messages: Sequence[Message]) -> int:

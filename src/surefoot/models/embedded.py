@@ -10,6 +10,7 @@ sums depends on what is computed together (other slots, proposed tokens) and on 
 tokens are nearly equally likely that can decide between them. A resumed run does not lean on this: it reads recorded replies.
 """
 
+import json
 import os
 import threading
 import time
@@ -26,6 +27,7 @@ import httpx
 
 from surefoot.codec import canonical, digest
 from surefoot.errors import ModelUnavailableError, SurefootError
+from surefoot.models import wire
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.host import INSTALL_MEND
 from surefoot.models.hosting import (
@@ -41,7 +43,7 @@ from surefoot.models.openai_chat import (
     overflow,
 )
 from surefoot.models.workers import Workers
-from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelRequest
+from surefoot.values import Gap, Message, ModelAnswer, ModelFailure, ModelFault, ModelRequest
 
 NAME: Final = "embedded"
 CONTEXT_TOKENS: Final = 4096
@@ -52,6 +54,9 @@ _SHARED_TOKENS: Final = 48
 _REMEMBERED_PROMPTS: Final = 512
 # Long, because many may share the host; a run has a time limit of its own.
 _CALL_S: Final = 1800.0
+
+# Of Qwen2.5-Coder: before the text's beginning, before its end, and where the answer is to begin.
+_GAP_MARKS: Final = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
 
 Tokens = tuple[int, ...]
 
@@ -129,6 +134,11 @@ class EmbeddedModel:
         """None: a grammar holds its text to a call's form, which is surer."""
         return False
 
+    @property
+    def fills_gaps(self) -> bool:
+        """Yes: it was trained to."""
+        return True
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Exact, with the chat template. Where the host cannot be asked, an upper estimate; `complete` then says why."""
         try:
@@ -168,7 +178,7 @@ class EmbeddedModel:
     def _attempt(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
         try:
             talk = self._connect()
-            prompts = [self._tokens(r.messages, r.prefill) for r in requests]
+            prompts = [self._prompt(r) for r in requests]
         except SurefootError as problem:
             failure = ModelFailure(fault=ModelFault.UNREACHABLE, message=str(problem), model=NAME)
             return tuple(failure for _ in requests)
@@ -197,7 +207,7 @@ class EmbeddedModel:
                 head = shared_head([prompts[i] for i in group])
                 evaluated[group[0]] = talk.share_head(head, len(group))
             for i in group:
-                sent[i] = workers.submit(partial(talk.chat.send, requests[i]))
+                sent[i] = workers.submit(partial(talk.send, requests[i], prompts[i]))
         return {i: _charged(f.result(), evaluated.get(i, 0)) for i, f in sent.items()}
 
     def _connect(self) -> "_Talk":
@@ -207,6 +217,11 @@ class EmbeddedModel:
                 # An older one may still be in use by another thread; all are closed in `close`.
                 self._talks.append(_Talk(address, self._door.folder, self._slots, self._monotonic))
             return self._talks[-1]
+
+    def _prompt(self, request: ModelRequest) -> Tokens:
+        if request.gap is not None:
+            return self._connect().tokenize_gap(request.gap)
+        return self._tokens(request.messages, request.prefill)
 
     def _tokenize(self, messages: tuple[Message, ...], prefill: str) -> Tokens:
         return self._connect().tokenize(messages, prefill)
@@ -220,7 +235,7 @@ class _Talk:
     ) -> None:
         self.address = address
         self._folder = folder
-        self._slots = slots
+        self._slots, self._monotonic = slots, monotonic
         self._client = httpx.Client(
             base_url=address.url,
             headers={"authorization": f"Bearer {address.key}"},
@@ -242,13 +257,45 @@ class _Talk:
         self._client.close()
         self.chat.close()
 
+    def send(self, request: ModelRequest, prompt: Tokens) -> ModelAnswer:
+        """Answer a request that fits; `prompt` are its tokens."""
+        if request.gap is None:
+            return self.chat.send(request)
+        started = self._monotonic()
+        body: dict[str, object] = {
+            "prompt": prompt,
+            "n_predict": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed % 2**31,
+            "stop": list(request.stop),
+            "n_probs": 1,
+            "cache_prompt": True,
+        }
+        if request.gap.filled is not None:
+            # A grammar with one sentence: each token of it comes with the probability that it had without the grammar.
+            body["grammar"] = f"root ::= {json.dumps(request.gap.filled, ensure_ascii=False)}"
+        try:
+            filled = self._call("/completion", body)
+        except ModelUnavailableError as problem:
+            return ModelFailure(fault=ModelFault.BROKEN_STREAM, message=str(problem), model=NAME)
+        return wire.read_filled(filled, model=NAME, wall_s=self._monotonic() - started)
+
+    def tokenize_gap(self, gap: Gap) -> Tokens:
+        """A gap as the model was trained to read it; marks within the text itself are text."""
+        before, after = (self._tokens_of(text, special=False) for text in (gap.before, gap.after))
+        (prefix,), (suffix,), (middle,) = (self._tokens_of(m, special=True) for m in _GAP_MARKS)
+        return (prefix, *before, suffix, *after, middle)
+
     def tokenize(self, messages: Sequence[Message], prefill: str) -> Tokens:
         """The prompt's tokens as the host will read them."""
         said = [{"role": m.role, "content": m.content} for m in messages]
         if prefill:
             said.append({"role": "assistant", "content": prefill})
         prompt = self._call("/apply-template", {"messages": said}).get("prompt")
-        wanted = {"content": prompt, "add_special": True, "parse_special": True}
+        return self._tokens_of(str(prompt), special=True)
+
+    def _tokens_of(self, text: str, *, special: bool) -> Tokens:
+        wanted = {"content": text, "add_special": special, "parse_special": special}
         tokens = self._call("/tokenize", wanted).get("tokens")
         if not isinstance(tokens, list):
             raise ModelUnavailableError(

@@ -31,6 +31,7 @@ from surefoot.models.openai_chat import (
     REPLY_LIMIT_BYTES,
     UNKNOWN_PRICE,
     Price,
+    no_gaps,
     overflow,
 )
 from surefoot.models.tapped import Exchange, TappedTransport
@@ -235,6 +236,11 @@ class HostedModel:
         """As the port says."""
         return self._native_tools
 
+    @property
+    def fills_gaps(self) -> bool:
+        """No: the providers' chat protocols have no such question."""
+        return False
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An upper estimate: providers keep their tokenizers to themselves."""
         return sum(estimate_tokens(m.content) + MESSAGE_TOKENS for m in messages)
@@ -260,6 +266,8 @@ class HostedModel:
 
     def answer(self, request: ModelRequest) -> ModelAnswer:
         """Answer one request, by one request to the provider."""
+        if request.gap is not None:
+            return no_gaps(self._name)
         prompt = self.count_tokens(request.measured) + estimate_tokens(request.prefill)
         if prompt + request.max_tokens > self._context_tokens:
             return overflow(self._name, prompt, request.max_tokens, self._context_tokens)

@@ -146,6 +146,11 @@ class OpenAIChat:
         """As the port says."""
         return self._native_tools
 
+    @property
+    def fills_gaps(self) -> bool:
+        """No: the chat protocol has no such question."""
+        return False
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """An upper estimate: the endpoint's tokenizer is not known here."""
         return sum(estimate_tokens(m.content) + MESSAGE_TOKENS for m in messages)
@@ -171,6 +176,8 @@ class OpenAIChat:
 
     def answer(self, request: ModelRequest) -> ModelAnswer:
         """Answer one request, after the check that it fits."""
+        if request.gap is not None:
+            return no_gaps(self._name)
         prompt = self.count_tokens(request.measured) + estimate_tokens(request.prefill)
         if prompt + request.max_tokens > self._context_tokens:
             return overflow(self._name, prompt, request.max_tokens, self._context_tokens)
@@ -372,6 +379,12 @@ def overflow(model: str, prompt: int, answer: int, context: int) -> ModelFailure
         message=f"{prompt} tokens of prompt and {answer} of answer do not fit into {context}; shorten the prompt",
         model=model,
     )
+
+
+def no_gaps(model: str) -> ModelFailure:
+    """The refusal of a gap by a model that fills none."""
+    message = "it does not fill gaps; ask it in words"
+    return ModelFailure(fault=ModelFault.UNSUPPORTED, message=message, model=model)
 
 
 def _checked(server: ChatServer) -> SplitResult:

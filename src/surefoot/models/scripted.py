@@ -27,6 +27,10 @@ from surefoot.values import (
 )
 
 NAME: Final = "scripted"
+GAP: Final = "____"
+"""How a gap is told in the text that a rule's pattern is searched in."""
+_LIKELY: Final = -0.05
+_UNLIKELY: Final = -4.0
 _CHARACTERS_A_TOKEN: Final = 4
 _TEMPLATE_TOKENS: Final = 4
 
@@ -48,8 +52,8 @@ class Rule:
     purpose: str | None = None
     """Only requests of this purpose."""
     pattern: str | None = None
-    """Only prompts in which this regular expression is found (messages and prefill, joined by line ends; `.` and `^`
-    as with the flag MULTILINE)."""
+    """Only prompts in which this regular expression is found (messages, text around a gap, and prefill, joined by line
+    ends; `.` and `^` as with the flag MULTILINE)."""
     when: Callable[[ModelRequest], bool] | None = None
     """Only requests for which this is true; must be a pure function."""
 
@@ -77,6 +81,7 @@ class ScriptedModel:
         context_tokens: A longer request is refused; four characters count as a token.
         parallel: What the port reports.
         native_tools: Likewise.
+        fills_gaps: Likewise. It finds likely what it would fill in itself.
         usd_per_token: Price of prompt and answer tokens alike.
     """
 
@@ -89,6 +94,7 @@ class ScriptedModel:
         context_tokens: int = 32_768,
         parallel: int = 4,
         native_tools: bool = False,
+        fills_gaps: bool = False,
         usd_per_token: float = 0.0,
     ) -> None:
         texts = tuple(rule for rule in rules if isinstance(rule, str))
@@ -99,7 +105,7 @@ class ScriptedModel:
             self._rules += (Rule(replies=(default,)),)
         self._name = name
         self._context_tokens, self._parallel = context_tokens, parallel
-        self._native_tools = native_tools
+        self._native_tools, self._fills_gaps = native_tools, fills_gaps
         self._usd_per_token = usd_per_token
         self._asked: list[ModelRequest] = []
         self._guard = threading.Lock()
@@ -123,6 +129,11 @@ class ScriptedModel:
     def native_tools(self) -> bool:
         """As the port says."""
         return self._native_tools
+
+    @property
+    def fills_gaps(self) -> bool:
+        """As the port says."""
+        return self._fills_gaps
 
     @property
     def asked(self) -> tuple[ModelRequest, ...]:
@@ -153,6 +164,8 @@ class ScriptedModel:
             )
         if request.tools and not self._native_tools:
             return self._failure(ModelFault.UNSUPPORTED, "this model takes no tools")
+        if request.gap is not None and not self._fills_gaps:
+            return self._failure(ModelFault.UNSUPPORTED, "this model fills no gaps")
         rule = next((rule for rule in self._rules if rule.fits(request)), None)
         if rule is None:
             end = prompt_text(request)[-200:]
@@ -168,6 +181,9 @@ class ScriptedModel:
     def _reply(
         self, request: ModelRequest, prompt: int, text: str, calls: tuple[ToolCall, ...]
     ) -> ModelAnswer:
+        filled = request.gap.filled if request.gap is not None else None
+        if filled is not None:
+            return self._likelihood(prompt, filled, text)
         said = text.removeprefix(request.prefill)
         for stop in request.stop:
             said = said.partition(stop)[0]
@@ -187,7 +203,15 @@ class ScriptedModel:
             model=self._name,
             finish=finish,
             usage=usage,
+            mean_logprob=None if request.gap is None else _LIKELY,
             calls=calls,
+        )
+
+    def _likelihood(self, prompt: int, filled: str, own: str) -> ModelReply:
+        usage = Usage(prompt_tokens=prompt, completion_tokens=max(1, _tokens(filled)))
+        likely = _LIKELY if filled.strip() == own.strip() else _UNLIKELY
+        return ModelReply(
+            text=filled, model=self._name, finish="stop", usage=usage, mean_logprob=likely
         )
 
     def _failure(
@@ -201,6 +225,8 @@ class ScriptedModel:
 def prompt_text(request: ModelRequest) -> str:
     """What a rule's pattern is searched in."""
     parts = [m.content for m in request.messages]
+    if request.gap is not None:
+        parts.append(f"{request.gap.before}{GAP}{request.gap.after}")
     return "\n".join([*parts, request.prefill] if request.prefill else parts)
 
 
@@ -229,6 +255,7 @@ def load_scripted(path: Path, *, name: str = NAME) -> ScriptedModel:
         context_tokens=script.context_tokens,
         parallel=script.parallel,
         native_tools=script.native_tools,
+        fills_gaps=script.fills_gaps,
     )
 
 
@@ -295,6 +322,7 @@ class _Script(_Strict):
     context_tokens: int = Field(default=32_768, gt=0)
     parallel: int = Field(default=4, gt=0)
     native_tools: bool = False
+    fills_gaps: bool = False
 
 
 def _tokens(text: str) -> int:

@@ -32,6 +32,11 @@ class UnavailableModel:
         """None: it is never asked anything."""
         return False
 
+    @property
+    def fills_gaps(self) -> bool:
+        """None: it is never asked anything."""
+        return False
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """None are read."""
         del messages

@@ -14,7 +14,16 @@ from typing import Final
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from surefoot.values import ModelFault, ModelRequest, OfferedTool, ToolCall, Usage
+from surefoot.values import (
+    ModelAnswer,
+    ModelFailure,
+    ModelFault,
+    ModelReply,
+    ModelRequest,
+    OfferedTool,
+    ToolCall,
+    Usage,
+)
 
 _OVERFLOW: Final = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|available context|context_length_exceeded"
@@ -138,6 +147,19 @@ class _ErrorBody(_Wire):
     message: object = None
 
 
+class _FilledTimings(_Wire):
+    cache_n: int = 0
+
+
+class _Filled(_Wire):
+    content: str
+    tokens_predicted: int
+    tokens_evaluated: int
+    stop_type: str
+    timings: _FilledTimings = _FilledTimings()
+    completion_probabilities: list[_TokenLogprob] = []
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """A reply that has the right shape."""
@@ -165,6 +187,28 @@ class Fault:
     """Names, fields of the request among them, in words that say what the server does not take."""
     rejected: bool = False
     """The server turned the request down, in words of its own, and wrote nothing."""
+
+
+def read_filled(body: Mapping[str, object], *, model: str, wall_s: float) -> ModelAnswer:
+    """A reply of llama.cpp's own `/completion`; an empty text is an answer, too, where a gap is asked about."""
+    try:
+        filled = _Filled.model_validate(body)
+    except ValidationError as problem:
+        message = f"the reply has not the form of a completion: {problem.errors()[0]['msg']}"
+        return ModelFailure(fault=ModelFault.MALFORMED, message=message, model=model)
+    logprobs = [token.logprob for token in filled.completion_probabilities]
+    return ModelReply(
+        text=filled.content,
+        model=model,
+        finish="length" if filled.stop_type == "limit" else "stop",
+        usage=Usage(
+            prompt_tokens=filled.tokens_evaluated,
+            cached_tokens=min(filled.timings.cache_n, filled.tokens_evaluated),
+            completion_tokens=filled.tokens_predicted,
+        ),
+        wall_s=wall_s,
+        mean_logprob=sum(logprobs) / len(logprobs) if logprobs else None,
+    )
 
 
 def response_format(purpose: str, schema: str) -> dict[str, object]:

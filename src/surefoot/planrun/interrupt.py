@@ -149,6 +149,11 @@ class StoppableModel:
         """As the port says."""
         return self._model.native_tools
 
+    @property
+    def fills_gaps(self) -> bool:
+        """As the port says."""
+        return self._model.fills_gaps
+
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the port says."""
         return self._model.count_tokens(messages)

@@ -273,6 +273,7 @@ class _Nobody:
     context_tokens: Final = 0
     parallel: Final = 1
     native_tools: Final = False
+    fills_gaps: Final = False
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Nothing is read."""
