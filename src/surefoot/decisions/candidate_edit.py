@@ -16,9 +16,9 @@ from surefoot.codec import encode
 from surefoot.decisions.code_reply import ReadCode, read_code, read_lines
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Message, ModelAnswer, ModelFailure, ModelRequest
+from surefoot.values import Gap, Message, ModelAnswer, ModelFailure, ModelRequest
 
-POLICY_BUNDLE: Final = "candidate_edit/2"
+POLICY_BUNDLE: Final = "candidate_edit/3"
 PURPOSE: Final = "candidate_edit"
 MASK: Final = "____"
 SYSTEM: Final = "You are an expert Python programmer who repairs functions."
@@ -35,7 +35,7 @@ class EditView(StrEnum):
     EXPLAIN = "explain"
     """The broken function; a sentence on what is wrong with it, then the whole function back."""
     MASKED = "masked"
-    """The function with some lines left out; these lines back."""
+    """The function with some lines left out; these lines back. A model that fills gaps is asked without words."""
     REWRITE = "rewrite"
     """Signature, docstring and examples only; the function back."""
 
@@ -102,14 +102,14 @@ class EditRound:
 
 def propose_edits(questions: Sequence[EditQuestion], asker: Asker, notebook: Notebook) -> EditRound:
     """Ask a batch of questions; each usable answer is recorded as a decision."""
-    requests = [request_of(q) for q in questions]
-    fits = [asker.count_tokens(r.messages) + r.max_tokens <= asker.context_tokens for r in requests]
+    requests = [request_of(q, fills_gaps=asker.fills_gaps) for q in questions]
+    fits = [asker.count_tokens(r.measured) + r.max_tokens <= asker.context_tokens for r in requests]
     sent = [r for r, fit in zip(requests, fits, strict=True) if fit]
     answers = iter(asker.ask(sent) if sent else ())
     proposals: list[EditProposal] = []
     failures: list[ModelFailure] = []
     exhausted = False
-    for question, fit in zip(questions, fits, strict=True):
+    for question, request, fit in zip(questions, requests, fits, strict=True):
         if not fit:
             proposals.append(EditProposal(code=None, problem="the question is too long to ask"))
             continue
@@ -119,16 +119,21 @@ def propose_edits(questions: Sequence[EditQuestion], asker: Asker, notebook: Not
             break
         if isinstance(answer, ModelFailure):
             failures.append(answer)
-        proposals.append(_proposal(question, answer, notebook))
+        proposals.append(_proposal(question, request, answer, notebook))
     answered = any(p.problem == "" or p.code is not None for p in proposals)
     failure = failures[0] if failures and not answered else None
     return EditRound(proposals=tuple(proposals), failure=failure, exhausted=exhausted)
 
 
-def _proposal(question: EditQuestion, answer: ModelAnswer, notebook: Notebook) -> EditProposal:
+def _proposal(
+    question: EditQuestion, request: ModelRequest, answer: ModelAnswer, notebook: Notebook
+) -> EditProposal:
     if isinstance(answer, ModelFailure):
         return EditProposal(code=None, problem=f"{answer.fault.value}: {answer.message}")
-    read = read_answer(question, answer.text)
+    if request.gap is not None:
+        read = read_code(_in_gap(question, answer.text), name=question.name, original=question.code)
+    else:
+        read = read_answer(question, answer.text)
     proposal = EditProposal(
         code=read.code,
         imports=read.imports,
@@ -171,11 +176,28 @@ def _filled(question: EditQuestion, text: str) -> str | None:
     return "```python\n" + "\n".join([*rows[: first - 1], *fill, *rows[last:]]) + "\n```"
 
 
+def _in_gap(question: EditQuestion, text: str) -> str:
+    """The function with a text in the place of its masked lines, behind the indentation of the first."""
+    before, after = _around(question)
+    return f"```python\n{before}{text.rstrip()}{after}\n```"
+
+
+def _around(question: EditQuestion) -> tuple[str, str]:
+    """The function before and after its masked lines."""
+    first, last = question.lines or (1, 1)
+    rows = question.code.split("\n")
+    masked = rows[first - 1]
+    indent = masked[: len(masked) - len(masked.lstrip())]
+    return "".join(f"{r}\n" for r in rows[: first - 1]) + indent, "\n" + "\n".join(rows[last:])
+
+
 # --- prompts -------------------------------------------------------------------------------------
 
 
-def request_of(question: EditQuestion) -> ModelRequest:
+def request_of(question: EditQuestion, *, fills_gaps: bool = False) -> ModelRequest:
     """The request of a question; the same question gives the same bytes."""
+    if fills_gaps and question.view is EditView.MASKED and question.lines is not None:
+        return _gap_request(question, question.lines)
     prefill, stop, tokens = _answer_form(question)
     return ModelRequest(
         purpose=PURPOSE,
@@ -188,6 +210,21 @@ def request_of(question: EditQuestion) -> ModelRequest:
         seed=question.seed,
         stop=stop,
         prefill=prefill,
+    )
+
+
+def _gap_request(question: EditQuestion, lines: tuple[int, int]) -> ModelRequest:
+    """The masked lines as a gap of the function; of a single one the answer ends with the line."""
+    before, after = _around(question)
+    above = f"{question.context}\n\n\n" if question.context else ""
+    return ModelRequest(
+        purpose=PURPOSE,
+        messages=(),
+        max_tokens=_LINE_TOKENS,
+        temperature=question.temperature,
+        seed=question.seed,
+        stop=("\n",) if lines[0] == lines[1] else (),
+        gap=Gap(before=above + before, after=f"{after}\n"),
     )
 
 

@@ -346,6 +346,49 @@ def test_what_no_test_asks_for_is_taken_back_from_an_answer(tmp_path: Path) -> N
     assert "kept = list(items)" in fixed
 
 
+def test_a_line_that_a_model_fills_in_mends_what_no_edit_does(tmp_path: Path) -> None:
+    """It is one answer, and with a second one, given without having seen it, it is taken."""
+    shop = Shop(tmp_path, REBATES, code=REBATE, max_candidates=1_000)
+    place = r"kept = list\(items\)\n    ____"
+    issue = "price([10, 20], 10) gives 300, not 27"
+    rules = [
+        {"purpose": purpose, "pattern": place, "reply": "return sum(kept) * (100 - rate) / 100"}
+        for purpose in ("gap_fill", "candidate_edit")
+    ]
+    alone = shop.solve(rules[:1], issue=issue, context_tokens=8_192, fills_gaps=True)
+    assert alone["status"] == "blocked"
+    assert "one answer alone" in shop.explained(alone)
+    run = shop.solve(rules, issue=issue, context_tokens=8_192, fills_gaps=True)
+    assert run["status"] == "complete", shop.explained(run)
+    assert "return sum(kept) * (100 - rate) / 100" in shop.show(f"{run['commit']}:shop.py")
+
+
+FEE = """def fee(hours):
+    '''What some hours of parking cost, with the two for the ticket.'''
+    return hours - 2
+"""
+FEES = """from shop import fee
+
+
+def test_fee():
+    assert fee(2) == 4
+"""
+
+
+def test_of_edits_that_pass_alike_the_likelier_is_taken(tmp_path: Path) -> None:
+    """By a model that says how likely each is, and by nothing else: no answer holds code."""
+    shop = Shop(tmp_path, FEES, code=FEE, max_candidates=1_000)
+    issue = "fee(2) gives 0, not 4"
+    unsure = shop.solve([], issue=issue, fills_gaps=True)
+    assert unsure["status"] == "blocked"
+    assert "other behaviour" in shop.explained(unsure)
+    likely = {"purpose": "gap_fill", "reply": "return hours + 2"}
+    run = shop.solve([likely], issue=issue, fills_gaps=True)
+    assert run["status"] == "complete", shop.explained(run)
+    assert "return hours + 2" in shop.show(f"{run['commit']}:shop.py")
+    assert "share of the likelihood is 1.00" in shop.explained(run)
+
+
 CART = '''"""Carts."""
 
 

@@ -253,3 +253,26 @@ def test_a_test_that_nobody_asked_for_is_no_broken_promise() -> None:
     both = passing("both", "y", samples=1, edited=True, prior=0.7, neighbours=(True,))
     assert choose([asked], WEIGHTS).taken is asked
     assert choose([asked, both], WEIGHTS).taken is both
+
+
+def test_the_likelier_code_is_taken() -> None:
+    """Of behaviours that as much else speaks for; a likelihood that is not known speaks for nobody, nor does one below the unchanged code's."""
+    one = passing("one", "a b", edited=True, prior=0.5)
+    other = passing("other", "a c", edited=True, prior=0.5)
+    assert choose([one, other], WEIGHTS).taken is None
+    likely = replace(one, likely=9.0)
+    assert choose([likely, replace(other, likely=2.0)], WEIGHTS).taken is likely
+    assert choose([other, likely], WEIGHTS).taken is likely
+    near = choose([replace(one, likely=2.1), replace(other, likely=2.0)], WEIGHTS)
+    assert near.taken is None
+    unlikely = choose([replace(one, likely=-6.0), replace(other, likely=-9.0)], WEIGHTS)
+    assert unlikely.taken is None
+    assert sum(c.likely for c in unlikely.clusters) < 0.01
+
+
+def test_patchwork_that_the_model_finds_likely_needs_no_answer() -> None:
+    """Its likelihood is a word of the same model for this very code."""
+    chance = passing("chance", "a c", edited=True, prior=0.3, generator="ast:x&y", likely=0.5)
+    assert choose([chance], WEIGHTS).taken is None
+    agreed = replace(chance, likely=8.0)
+    assert choose([agreed], WEIGHTS).taken is agreed

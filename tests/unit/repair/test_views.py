@@ -211,3 +211,22 @@ def test_an_attempt_at_a_function_whose_name_is_another_ones_too_is_told_to_its_
     attempt = Attempt(suspect=second.suspect.key, code="def f(self): ...", failure="wrong")
     asked = questions_of(batch([first, second], attempts=[attempt], size=1))
     assert [q.code for q in asked] == [second.code]
+
+
+def test_a_model_that_fills_gaps_is_asked_without_words() -> None:
+    """The place as a gap in the function, with what stands around it; its answer may be of more lines than one."""
+    vote = Mask(code=shown("f", 1.0).code, lines=(3, 3), opening="if")
+    (first,) = (
+        q
+        for q in questions_of(
+            batch([shown("f", 1.0)], votes=True, size=1, masks={"f.py::f": (vote,)})
+        )
+    )
+    request = request_of(first, fills_gaps=True)
+    assert request.messages == ()
+    assert request.gap is not None
+    assert request.gap.before.endswith('numbers."""\n    ')
+    assert request.gap.after == "\n        return a\n    return b\n"
+    assert request.stop == ("\n",)
+    whole = questions_of(batch([shown("f", 1.0)], size=1))[0]
+    assert request_of(whole, fills_gaps=True) == request_of(whole)

@@ -17,6 +17,8 @@ from surefoot.values import Candidate, Digest, FileEdit
 UNCHANGED: Final = Candidate(
     candidate_id=digest(b""), generator="none", edits=(), description="the unchanged code"
 )
+FILL: Final = "fill"
+"""The operator that puts in what a model writes in the place of a line."""
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
 _HEAD: Final = re.compile(r"\s*[\w.@#]*")
 _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
@@ -25,12 +27,13 @@ _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
 def from_mutations(source: Source, mutations: Sequence[Mutation]) -> Candidate:
     """A candidate of one mutation, or of several that do not overlap."""
     text = apply(source.text, [edit for m in mutations for edit in m.edits])
-    operators = "&".join(m.operator for m in mutations)
+    operators = [m.operator for m in mutations]
+    kind = "model" if set(operators) == {FILL} else "ast"
     prior = 1.0
     for mutation in mutations:
         prior *= mutation.weight
     note = "; ".join(f"line {m.line}: {m.note}" for m in mutations)
-    return _candidate(source.path, text, f"ast:{operators}", note, prior)
+    return _candidate(source.path, text, f"{kind}:{'&'.join(operators)}", note, prior)
 
 
 def from_code(

@@ -23,6 +23,7 @@ from surefoot.execute.repair.failure import told
 from surefoot.execute.repair.foretelling import Foretelling
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
+from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of, values_in
 from surefoot.execute.repair.probe import Words
@@ -120,6 +121,9 @@ class Hunt:
         """Whose code it is that was shown with an edit in it, and the edit, which may change other units, too."""
         self._failures = self._tell_failures()
         self._foretelling = Foretelling(ports.asker, ports.notebook, limits.foretold)
+        self._infilling = Infilling(ports.asker, ports.notebook)
+        self._likely: dict[str, float | None] = {}
+        """By id of a candidate, how much likelier than the unchanged code it is."""
 
     @property
     def failure(self) -> ModelFailure | None:
@@ -146,7 +150,7 @@ class Hunt:
         search = SyntaxSearch(product, self._trials, self._probing, self._limits)
         if edit:
             self._singles(search)
-        choice = self.choice()
+        choice = self._weighed()
         most = self._limits.samples
         if self._is_large:
             most = min(most, self._limits.large_samples)
@@ -157,10 +161,10 @@ class Hunt:
             if deeper and self._model.asked >= self._limits.before_deeper:
                 deeper = False
                 self._deeper(search)
-            choice = self.choice()
+            choice = self._weighed()
         if deeper and not self._evidence.passing:
             self._deeper(search)
-            choice = self.choice()
+            choice = self._weighed()
         return choice
 
     def _goes_on(self, choice: Choice, most: int) -> bool:
@@ -179,8 +183,35 @@ class Hunt:
     def choice(self, without: frozenset[str] = frozenset()) -> Choice:
         """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
         passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in without]
-        heard = [replace(p, foretold=self._foretelling.hits(p.words)) for p in passing]
+        heard = [
+            replace(
+                p,
+                foretold=self._foretelling.hits(p.words),
+                likely=self._likely.get(p.candidate.candidate_id),
+            )
+            for p in passing
+        ]
         return choose(heard, self._limits.weights, self._case.max_files)
+
+    def _weighed(self) -> Choice:
+        """The choice, after the leading behaviours that one function's code decides have been weighed by a model that fills gaps."""
+        choice = self.choice()
+        if not self._asker.fills_gaps or self._halted():
+            return choice
+        leading = [group.members[0] for group in choice.clusters[: self._limits.weighed]]
+        weighed = False
+        for shown in self._shown:
+            codes = {
+                p.candidate.candidate_id: code
+                for p in leading
+                if p.candidate.candidate_id not in self._likely
+                and p.changed == {shown.suspect.key}
+                and (code := self._edited(shown, p)) is not None
+            }
+            gains = self._infilling.gains(shown, list(codes.values()))
+            self._likely.update(zip(codes, gains, strict=True))
+            weighed = weighed or bool(codes)
+        return self.choice() if weighed else choice
 
     # --- syntax-tree edits -----------------------------------------------------------------------
 
@@ -190,12 +221,26 @@ class Hunt:
             search.singles(suspect, most)
             most = max(most // 2, 1)
         if not self._trials.passing:
+            self._fill(search)
+        if not self._trials.passing:
             search.follow()
         for suspect in self._case.suspects[:1]:
             if not self._trials.passing:
                 search.pairs(suspect)
         search.complete()
         self._take()
+
+    def _fill(self, search: SyntaxSearch) -> None:
+        """Lines that a model which fills gaps would write in their places; each that passes is an answer of it."""
+        if not self._asker.fills_gaps:
+            return
+        for shown in self._shown[:1]:
+            source = self._case.files.product[shown.suspect.path]
+            lines = self._infilling.lines(shown, source, self._limits.filled_lines)
+            for candidate in search.fills(shown.suspect, lines):
+                tried = self._trials.seen(candidate)
+                if tried is not None and tried.passed:
+                    self._evidence.add(tried, shown.suspect, sampled=True)
 
     def _deeper(self, search: SyntaxSearch) -> None:
         """Edits on top of edits; only while nothing passes."""
@@ -299,7 +344,7 @@ class Hunt:
             self._foretelling.ask(choice, voted[0], "\n".join(self._failures[:1]), inputs)
 
     def _masks(self, shown: Shown) -> tuple[Mask, ...]:
-        """The places in a suspect's code that edits which pass change, each with the rest as the edit has it, the likeliest first.
+        """The places in a suspect's code that edits, and lines of a model, which pass change, each with the rest as the edit has it, the likeliest first.
 
         What belongs in one place of an edit says nothing of its other places, so that where edits differ it is asked only
         of the places in which they do. An edit that is out of the choice says nothing either.
@@ -308,7 +353,8 @@ class Hunt:
             (passing, code)
             for group in self.choice().clusters
             for passing in group.members
-            if passing.edited and (code := self._edited(shown, passing)) not in {None, shown.code}
+            if (passing.edited or passing.is_filled)
+            and (code := self._edited(shown, passing)) not in {None, shown.code}
         ]
         alike = _alike(shown.code, [code for _, code in edits])
         found: dict[str, tuple[float, Mask, Candidate]] = {}

@@ -33,6 +33,10 @@ class RepairLimits:
     """Answers asked of the model."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
+    filled_lines: int = 16
+    """Lines of a suspect in whose place a model that fills gaps is asked what it would write."""
+    weighed: int = 6
+    """Leading behaviours whose likelihood such a model is asked for."""
     foretold: int = 6
     """Calls of which the model is asked what they give, where candidates that pass differ on them."""
     before_deeper: int = 8
@@ -73,6 +77,7 @@ class RepairLimits:
             suspects=by * self.suspects,
             samples=by * self.samples,
             least_samples=by * self.least_samples,
+            filled_lines=by * self.filled_lines,
             inputs=by * self.inputs,
             large_samples=by * self.large_samples,
             issue_characters=by * self.issue_characters,

@@ -5,10 +5,12 @@ for it: each sample of the model is one, a plain syntax-tree edit is another kin
 speaks for, beside others that pass as well, is not taken: an honest "not sure" is better than a wrong "done". Pure.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from surefoot.execute.repair.candidates import FILL
 from surefoot.execute.repair.probe import RAISED, STUCK, Words
 from surefoot.values import Candidate
 
@@ -36,6 +38,10 @@ class Weights:
     """What doing as before in nearly all stories of passing tests adds."""
     foretold: float = 0.8
     """What each value speaks for a behaviour that a model foretold for one of the calls on which behaviours differ."""
+    likely: float = 3.0
+    """What the likelihood of a behaviour's code, as a share of that of all that pass and of the unchanged code, speaks for it."""
+    agreed: float = 0.9
+    """Such a share from which on it is a word of the model for this very behaviour, as a sample is."""
     larger: float = 0.6
     """Least part of their weight that samples keep for a behaviour that takes a larger change than another one that passes."""
     rivals: float = 2.4
@@ -85,6 +91,8 @@ class Passing:
     """A name that the unchanged code reads is still there and read no more."""
     foretold: int = 0
     """Calls on which it gives what a model foretold."""
+    likely: float | None = None
+    """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -92,6 +100,11 @@ class Passing:
     def is_patchwork(self) -> bool:
         """Edits at once of which one mends no known test by itself, and which no answer gave."""
         return not self.samples and "&" in self.candidate.generator
+
+    @property
+    def is_filled(self) -> bool:
+        """Lines that a model wrote in their places, each without having seen the others."""
+        return self.candidate.generator.startswith(f"model:{FILL}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +115,8 @@ class Cluster:
     """The one to take first."""
     weight: float
     """What speaks for it."""
+    likely: float = 0.0
+    """Its share of the likelihood of all that pass and of the unchanged code, 0..1."""
 
     @property
     def samples(self) -> int:
@@ -146,7 +161,7 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         reason = passing[0].special if passing else None
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
-    found = cluster(_sound(_steadiest(_best_examples(honest))), weights)
+    found = cluster(_sound(_steadiest(_best_examples(_told_apart(honest)))), weights)
     clusters = _ranked(found, weights, max_files)
     best = clusters[0]
     confidence = best.weight / (best.weight + _against(best, clusters[1:], weights))
@@ -156,13 +171,14 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
     said = (
         f"{best.samples} samples and "
         f"{sum(p.edited for p in best.members)} edits agree on generated inputs, "
+        f"its share of the likelihood is {best.likely:.2f}, "
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
     )
     if best.is_one_answer:
         reason = f"not sure: one answer alone, which nothing else agrees with: {said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
-    if best.is_patchwork:
+    if best.is_patchwork and not _is_heard(best, weights):
         reason = f"not sure: several edits at once, which no answer agrees with: {said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     if best.unheard:
@@ -190,8 +206,16 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> floa
     sound = all(first.examples) and not first.lost and not first.dropped
     unmet = 0.0 if sound else weights.unmet
     return (
-        thought_of + (min(edits, weights.rivals) if best.samples else edits) + weights.doubt + unmet
+        thought_of
+        + (min(edits, weights.rivals) if _is_heard(best, weights) else edits)
+        + weights.doubt
+        + unmet
     )
+
+
+def _is_heard(best: Cluster, weights: Weights) -> bool:
+    """Whether a model said this very behaviour, in an answer or by finding no other one as likely."""
+    return best.samples > 0 or best.likely >= weights.agreed
 
 
 def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int) -> float:
@@ -212,14 +236,27 @@ def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]
     for item in passing:
         groups.setdefault(comparable(item), []).append(item)
     least = min((p.changed_lines for p in passing), default=1)
-    found = [_cluster(members, weights, least) for members in groups.values()]
+    shares = _shares(list(groups.values()))
+    found = [
+        _cluster(members, weights, least, share)
+        for members, share in zip(groups.values(), shares, strict=True)
+    ]
     return tuple(
         sorted(found, key=lambda c: (-c.weight, c.members[0].changed_lines, _name(c.members[0])))
     )
 
 
-def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluster:
-    """Members that do the same; `least` is the size of the smallest change that passes, in lines."""
+def _shares(groups: Sequence[Sequence[Passing]]) -> list[float]:
+    """How probable each group's likeliest code is, if one of all that were weighed, or the unchanged code, is what people write."""
+    gains = [max((p.likely for p in g if p.likely is not None), default=None) for g in groups]
+    most = max((g for g in gains if g is not None), default=0.0)
+    odds = [0.0 if g is None else math.exp(g - max(most, 0.0)) for g in gains]
+    whole = sum(odds) + math.exp(-max(most, 0.0))
+    return [o / whole for o in odds]
+
+
+def _cluster(members: Sequence[Passing], weights: Weights, least: int, likely: float) -> Cluster:
+    """Members that do the same; `least` is the size of the smallest change that passes, in lines, `likely` their share."""
     samples = sum(p.samples for p in members)
     edit = max((p.prior for p in members if p.edited), default=0.0)
     size = max(1, min(p.changed_lines for p in members))
@@ -229,9 +266,10 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int) -> Cluste
         weight += weights.examples
     if all(p.kept is not None and p.kept >= _STEADY for p in members):
         weight += weights.kept
+    weight += weights.likely * likely
     weight += weights.foretold * max(p.foretold for p in members)
     ordered = sorted(members, key=_rank)
-    return Cluster(members=tuple(ordered), weight=weight)
+    return Cluster(members=tuple(ordered), weight=weight, likely=likely)
 
 
 def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
@@ -249,6 +287,12 @@ def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
 
 def _name(passing: Passing) -> str:
     return str(passing.candidate.candidate_id)
+
+
+def _told_apart(passing: Sequence[Passing]) -> list[Passing]:
+    """The candidates with those foretold values alone that some of them do not give: the others tell nobody apart."""
+    shared = min(p.foretold for p in passing) if passing[1:] else 0
+    return [replace(p, foretold=p.foretold - shared) for p in passing] if shared else list(passing)
 
 
 def _best_examples(passing: Sequence[Passing]) -> list[Passing]:

@@ -13,6 +13,8 @@ from surefoot.execute.repair.unread import dropped
 from surefoot.execute.source import CodeUnit, Source
 from surefoot.values import Candidate
 
+_MOST_FILLS = 3
+_LIKELY_FILLS = 8
 _LEVELS = 2
 """Further edits on top of a first one: bugs of up to three places."""
 
@@ -32,6 +34,7 @@ class SyntaxSearch:
         self._probing = probing
         self._limits = limits
         self._near: list[tuple[Tried, Suspect]] = []
+        self._fills: dict[str, tuple[Mutation, ...]] = {}
         self._unmet: list[tuple[int, Tried, Suspect]] = []
         """Those that pass and are not all that is asked for, each with how much of it they are."""
         self._whole: list[Tried] = []
@@ -42,6 +45,19 @@ class SyntaxSearch:
         source = self._product[suspect.path]
         ranked = _ranked(source, suspect.unit, suspect)[:most]
         self._try_all([from_mutations(source, (m,)) for m in ranked], suspect, "single edits of")
+
+    def fills(self, suspect: Suspect, lines: Sequence[Mutation]) -> list[Candidate]:
+        """Lines that a model would write, one by one, then the likeliest of them two and three at a time; those that were tried."""
+        source = self._product[suspect.path]
+        self._fills[suspect.key] = tuple(lines)
+        groups = [
+            group
+            for size in range(1, _MOST_FILLS + 1)
+            for group in itertools.combinations(lines if size == 1 else lines[:_LIKELY_FILLS], size)
+        ]
+        made = [from_mutations(source, group) for group in groups]
+        self._try_all(made, suspect, "lines of a model in")
+        return made
 
     def follow(self) -> None:
         """Further edits on top of those that mend a part of what fails; none of the others, which are far more."""
@@ -61,7 +77,10 @@ class SyntaxSearch:
         Where they stand says little: a fault that ends the call hides from the tests the lines behind it.
         """
         source = self._product[suspect.path]
-        likely = mutations(source, suspect.unit)[: self._limits.paired]
+        likely = (
+            *self._fills.get(suspect.key, ()),
+            *mutations(source, suspect.unit)[: self._limits.paired],
+        )
         pairs = [pair for pair in itertools.combinations(likely, 2) if _apart(*pair)]
         likeliest = sorted(pairs, key=lambda pair: -pair[0].weight * pair[1].weight)
         made = [from_mutations(source, pair) for pair in likeliest[: self._limits.pairs]]

@@ -1,0 +1,143 @@
+"""What a model that fills gaps says of a suspect's lines: what it would write there, and how likely a change is to it.
+
+Code as people write it is more predictable than code with a mistake in it: Ray et al., "On the naturalness of buggy code"
+(2016); Xia and Zhang, "Less training, more repairing please" (2022), who fill in lines and rank by their likelihood. The model
+sees the function and nothing of tests and issue, so its word is independent of what the candidates are chosen by.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from surefoot.decisions.gap_fill import fill_gaps
+from surefoot.execute.repair.candidates import FILL, parts_of
+from surefoot.execute.repair.graft import head_of
+from surefoot.execute.repair.mutate import Mutation
+from surefoot.execute.repair.views import Shown
+from surefoot.execute.source import Source, TextEdit, apply, parse
+from surefoot.kernel.ports import Asker, Notebook
+from surefoot.values import Gap
+
+_LARGEST_PART: Final = 3
+"""Lines of a place up to which a change has a likelihood that says something."""
+_MOST_PARTS: Final = 3
+_LEAST_WEIGHT: Final = 0.05
+
+
+class Infilling:
+    """The conversation of one turn."""
+
+    def __init__(self, asker: Asker, notebook: Notebook) -> None:
+        self._asker, self._notebook = asker, notebook
+        self._logprobs: dict[Gap, float | None] = {}
+
+    def lines(self, shown: Shown, source: Source, most: int) -> tuple[Mutation, ...]:
+        """What the model would write in the place of each of the `most` most suspicious lines; what stands there left out.
+
+        The likeliest first.
+        """
+        unit = shown.suspect.unit
+        if unit is None:
+            return ()
+        rows = shown.code.split("\n")
+        body = range(head_of(shown.code).count("\n") + 1, len(rows))
+        places = [n for n in body if any(c.isalnum() for c in rows[n].partition("#")[0])]
+        ranked = sorted(places, key=lambda n: -shown.suspect.suspicion(unit.first_line + n))[:most]
+        gaps = [_gap(shown, rows, (n, n + 1), _indent(rows[n])) for n in ranked]
+        found = []
+        for n, filled in zip(ranked, fill_gaps(gaps, self._asker, self._notebook), strict=False):
+            text = (filled.text or "").rstrip()
+            if text and filled.logprob is not None and text != rows[n].strip():
+                weight = max(_LEAST_WEIGHT, math.exp(filled.logprob))
+                found.append(_rewritten(source, unit.first_line + n, text, weight))
+        parsing = [m for m in found if parse(source.path, apply(source.text, m.edits)) is not None]
+        return tuple(sorted(parsing, key=lambda m: (-m.weight, m.line)))
+
+    def gains(self, shown: Shown, codes: Sequence[str]) -> tuple[float | None, ...]:
+        """How much likelier than the present code each new code of the suspect is, in nats; None for what is changed too widely.
+
+        By the chain rule over its changed places, each with what was there before it and what is there after it.
+        """
+        steps = [_steps(shown, code) for code in codes]
+        self._ask([gap for pairs in steps for pair in pairs or () for gap in pair])
+        return tuple(self._sum(pairs) for pairs in steps)
+
+    def _ask(self, gaps: Sequence[Gap]) -> None:
+        fresh = [gap for gap in dict.fromkeys(gaps) if gap not in self._logprobs]
+        answers = fill_gaps(fresh, self._asker, self._notebook) if fresh else ()
+        self._logprobs.update(
+            (gap, said.logprob) for gap, said in zip(fresh, answers, strict=False)
+        )
+
+    def _sum(self, pairs: Sequence[tuple[Gap, Gap]] | None) -> float | None:
+        total = 0.0
+        for before, after in pairs or ():
+            was, now = self._logprobs.get(before), self._logprobs.get(after)
+            if was is None or now is None:
+                return None
+            total += now - was
+        return total if pairs else None
+
+
+def _steps(shown: Shown, code: str) -> list[tuple[Gap, Gap]] | None:
+    """For each changed place, with the places before it changed already: the text that was there, the text that is."""
+    rows, new = shown.code.split("\n"), code.split("\n")
+    parts = parts_of(shown.code, code)
+    sizes = [max(end - first, other_end - other) for first, end, other, other_end in parts]
+    if not parts or len(parts) > _MOST_PARTS or max(sizes) > _LARGEST_PART:
+        return None
+    found, moved = [], 0
+    for first, end, other, other_end in parts:
+        here = (first + moved, end + moved)
+        old_rows, new_rows = rows[slice(*here)], new[other:other_end]
+        indent = _shared_indent(old_rows, new_rows)
+        gap = _gap(shown, rows, here, indent)
+        texts = (_block(block, indent) for block in (old_rows, new_rows))
+        was, now = (Gap(before=gap.before, after=gap.after, filled=text) for text in texts)
+        found.append((was, now))
+        rows[slice(*here)] = new_rows
+        moved += len(new_rows) - len(old_rows)
+    return found
+
+
+def _gap(shown: Shown, rows: Sequence[str], place: tuple[int, int], indent: str | None) -> Gap:
+    """The suspect around a place in it, told by lines, 0-based; with an `indent` the gap begins behind it and ends before the line does."""
+    first, end = place
+    above = f"{shown.context}\n\n\n" if shown.context else ""
+    before = above + "".join(f"{row}\n" for row in rows[:first])
+    after = "".join(f"{row}\n" for row in rows[end:])
+    if indent is None:
+        return Gap(before=before, after=after)
+    return Gap(before=before + indent, after=f"\n{after}")
+
+
+def _block(rows: Sequence[str], indent: str | None) -> str:
+    """Lines as they fill a gap; whole ones where the gap is one between lines."""
+    if indent is None:
+        return "".join(f"{row}\n" for row in rows)
+    return "\n".join(rows)[len(indent) :]
+
+
+def _shared_indent(old: Sequence[str], new: Sequence[str]) -> str | None:
+    """The indentation that two texts of a place begin with; None where one is empty, or they begin differently."""
+    if not old or not new or _indent(old[0]) != _indent(new[0]):
+        return None
+    return _indent(old[0])
+
+
+def _indent(row: str) -> str:
+    return row[: len(row) - len(row.lstrip())]
+
+
+def _rewritten(source: Source, line: int, text: str, weight: float) -> Mutation:
+    """A line of a file with another text behind its indentation."""
+    row = source.text[source.starts[line - 1] : source.starts[line]].rstrip("\n")
+    start = source.starts[line - 1] + len(_indent(row))
+    end = source.starts[line - 1] + len(row)
+    return Mutation(
+        edits=(TextEdit(start=start, end=end, text=text),),
+        operator=FILL,
+        line=line,
+        weight=weight,
+        note=f"{row.strip()} becomes {text}",
+    )

@@ -1,0 +1,157 @@
+"""Lines that a model fills in, and how likely changes are to it."""
+
+import pytest
+
+from surefoot.decisions.gap_fill import PURPOSE, GapFill, fill_gaps
+from surefoot.events.calls import ModelAsked
+from surefoot.events.orchestration import Decided
+from surefoot.execute.repair.infilling import Infilling
+from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.views import Shown
+from surefoot.execute.source import Source, apply, parse, units
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.models.scripted import Rule, ScriptedModel
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.values import Ceilings, Gap
+
+FILE = '''class Basket:
+    def total(self, prices):
+        """The sum of the prices."""
+        sum_ = 0
+        for price in prices:
+            sum_ -= price
+        # nothing more
+        return sum_
+'''
+CODE = FILE.split("\n", 1)[1].replace("\n    ", "\n").removeprefix("    ").rstrip()
+
+
+class Scene:
+    """A method, and a model that fills its gaps by rules."""
+
+    def __init__(
+        self, *rules: tuple[str, str], tokens: int | None = None, context: int = 32_768
+    ) -> None:
+        clock = FakeClock()
+        self.ledger = MemoryLedger(clock=clock)
+        self.journal = Journal(self.ledger, clock)
+        self.model = ScriptedModel(
+            [Rule(purpose=PURPOSE, pattern=pattern, replies=(text,)) for pattern, text in rules],
+            default="pass",
+            fills_gaps=True,
+            context_tokens=context,
+        )
+        ceilings = Ceilings(max_iterations=1, time_s=60.0, max_files=1, tokens=tokens)
+        self.asker = MeteredModel(self.model, self.journal, ceilings, clock)
+        self.infilling = Infilling(self.asker, self.journal)
+
+    def events(self, kind: type) -> list[object]:
+        return [record.event for record in self.ledger.events() if isinstance(record.event, kind)]
+
+
+@pytest.fixture
+def source() -> Source:
+    found = parse("m.py", FILE)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def shown(source: Source) -> Shown:
+    (unit,) = units(source)
+    suspect = Suspect(path="m.py", unit=unit, score=1.0, lines={6: 1.0, 5: 0.6, 4: 0.3, 8: 0.2})
+    return Shown(suspect=suspect, name="total", code=unit.text, context="", documented=True)
+
+
+FILLS = (
+    ("^    sum_ = ____$", "never: the gap is the whole line"),
+    ("^    ____\n    for", "sum_ = 0"),
+    ("^        ____\n    # nothing", "sum_ += price"),
+    ("^    ____\n\\Z", "return sum_ or 0"),
+    ("^    ____\n        sum_", "for price in ("),
+)
+
+
+def test_a_line_is_written_without_what_stands_there(shown: Shown, source: Source) -> None:
+    """Each line of the body but comments; what stands there already and what does not parse is left out."""
+    scene = Scene(*FILLS)
+    found = scene.infilling.lines(shown, source, 9)
+    assert [m.line for m in found] == [6, 8]
+    assert apply(source.text, found[0].edits) == FILE.replace("-=", "+=")
+    assert apply(source.text, found[1].edits) == FILE.replace("return sum_", "return sum_ or 0")
+    assert len(scene.model.asked) == 4
+    assert all(r.gap is not None and "-= price" in FILE for r in scene.model.asked)
+    gap = scene.model.asked[0].gap
+    assert gap is not None
+    assert (gap.before + "sum_ -= price" + gap.after).rstrip() == CODE
+
+
+def test_the_most_suspicious_lines_are_asked_about(shown: Shown, source: Source) -> None:
+    """As many as may be, and no other."""
+    scene = Scene(*FILLS)
+    assert [m.line for m in scene.infilling.lines(shown, source, 1)] == [6]
+    assert len(scene.model.asked) == 1
+
+
+def test_a_change_to_what_the_model_would_write_is_a_gain(shown: Shown) -> None:
+    """Of a rewritten line, of two of them, and of one that is new between others; an unlikely one is a loss."""
+    scene = Scene(
+        ("^        ____\n    # nothing", "sum_ += price"),
+        ("^    ____\n    for", "sum_ = 0"),
+        ("^____    return sum_", "    sum_ = abs(sum_)"),
+    )
+    right = CODE.replace("-=", "+=")
+    codes = [
+        right,
+        CODE.replace("sum_ = 0", "sum_ = 1"),
+        right.replace("sum_ = 0", "sum_ = 1"),
+        CODE.replace("    return", "    sum_ = abs(sum_)\n    return"),
+    ]
+    gains = scene.infilling.gains(shown, codes)
+    assert all(g is not None for g in gains)
+    one, worse, both, new = (g or 0.0 for g in gains)
+    assert one > 0 > worse
+    assert both == pytest.approx(one + worse)
+    assert new > 0
+    asked = len(scene.model.asked)
+    assert scene.infilling.gains(shown, codes) == gains
+    assert len(scene.model.asked) == asked
+
+
+def test_a_change_that_is_wide_is_not_weighed(shown: Shown) -> None:
+    """Nor is none at all."""
+    scene = Scene()
+    rows = CODE.split("\n")
+    wide = "\n".join([*rows[:3], "    a = 1", "    b = 2", "    c = 3", "    d = 4", *rows[3:]])
+    assert scene.infilling.gains(shown, [wide, CODE]) == (None, None)
+    assert scene.model.asked == ()
+
+
+def test_what_the_budget_does_not_hold_is_not_known(shown: Shown, source: Source) -> None:
+    """Neither a line nor a likelihood is made up."""
+    scene = Scene(*FILLS, tokens=10)
+    assert scene.infilling.lines(shown, source, 9) == ()
+    assert scene.infilling.gains(shown, [CODE.replace("-=", "+=")]) == (None,)
+
+
+def test_a_gap_that_does_not_fit_is_not_asked_about() -> None:
+    """The others are, in their order."""
+    scene = Scene(("^x = ____$", "1"), context=120)
+    gaps = [Gap(before="y" * 4000, after=""), Gap(before="x = ", after="\n")]
+    assert [f.text for f in fill_gaps(gaps, scene.asker, scene.journal)] == [None, "1"]
+    assert len(scene.events(ModelAsked)) == len(scene.events(Decided)) == 1
+
+
+def test_the_likelihood_is_of_the_whole_text() -> None:
+    """Every token counts: a longer text of equal tokens is less likely."""
+    scene = Scene(("____", "x"))
+    short, long = (
+        fill_gaps([Gap(before="", after="\n", filled=text)], scene.asker, scene.journal)[0]
+        for text in ("y = 1", "y = 1 + 2 + 3 + 4")
+    )
+    assert isinstance(short, GapFill)
+    assert short.logprob is not None
+    assert long.logprob is not None
+    assert long.logprob < short.logprob < 0
