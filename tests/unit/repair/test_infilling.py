@@ -68,8 +68,8 @@ def shown(source: Source) -> Shown:
 FILLS = (
     ("^    sum_ = ____$", "never: the gap is the whole line"),
     ("^    ____\n    for", "sum_ = 0"),
-    ("^        ____\n    # nothing", "sum_ += price"),
-    ("^    ____\n\\Z", "return sum_ or 0"),
+    ("^        ____\n    # nothing", "    sum_ += price  "),
+    ("^    ____\n\\Z", "return round(sum_, 2) + 0.0"),
     ("^    ____\n        sum_", "for price in ("),
 )
 
@@ -80,7 +80,9 @@ def test_a_line_is_written_without_what_stands_there(shown: Shown, source: Sourc
     found = scene.infilling.lines(shown, source, 9)
     assert [m.line for m in found] == [6, 8]
     assert apply(source.text, found[0].edits) == FILE.replace("-=", "+=")
-    assert apply(source.text, found[1].edits) == FILE.replace("return sum_", "return sum_ or 0")
+    assert apply(source.text, found[1].edits) == FILE.replace(
+        "return sum_", "return round(sum_, 2) + 0.0"
+    )
     assert len(scene.model.asked) == 4
     assert all(r.gap is not None and "-= price" in FILE for r in scene.model.asked)
     gap = scene.model.asked[0].gap

@@ -46,7 +46,7 @@ class Infilling:
         gaps = [_gap(shown, rows, (n, n + 1), _indent(rows[n])) for n in ranked]
         found = []
         for n, filled in zip(ranked, fill_gaps(gaps, self._asker, self._notebook), strict=False):
-            text = (filled.text or "").rstrip()
+            text = (filled.text or "").strip()
             if text and filled.logprob is not None and text != rows[n].strip():
                 weight = max(_LEAST_WEIGHT, math.exp(filled.logprob))
                 found.append(_rewritten(source, unit.first_line + n, text, weight))
