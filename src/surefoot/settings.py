@@ -1,6 +1,6 @@
 """`surefoot.toml`: read once from the user's checkout, checked to the key, frozen and hashed (SPEC F7).
 
-What widens power (risk flags, a base URL, a command of one's own) works only after `surefoot trust` has named the
+What widens power (risk flags, a base URL, a command of one's own, more than a bare `solve` may do) works only after `surefoot trust` has named the
 very content; the same on the command line needs no trust, because the user typed it.
 """
 
@@ -26,10 +26,15 @@ from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED, is_local
 from surefoot.models.select import Pin
-from surefoot.vocabulary import Digest, Profile, TestFormat, TurnAction
+from surefoot.policy.decide import BUDGETS
+from surefoot.vocabulary import Digest, Mode, Profile, TestFormat, TurnAction
 
 _V1: Final = SOLVER_PROMOTION_V1
 _LIMITS: Final = ReleaseLimits()
+_MOST: Final = dict(
+    zip(("max_iterations", "time_limit_s", "max_files"), BUDGETS[Mode.AUTO_SOLVE_FULL], strict=True)
+)
+"""Ceilings of the widest mode; higher ones need trust."""
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
 
@@ -320,6 +325,9 @@ class Settings(_Section):
     def widening(self) -> tuple[str, ...]:
         """Which keys of this file widen power, so that they need trust."""
         found = [f"risk.{name}" for name, on in self.risk if on]
+        if self.run.mode == Mode.AUTO_SOLVE_FULL:
+            found.append("run.mode")
+        found += [f"run.{key}" for key in _MOST if _is_beyond(self.run, key)]
         if self.run.base_url is not None:
             found.append("run.base_url")
         # A hosted model is sent the code and paid with the user's key; a card can make it look free.
@@ -347,7 +355,12 @@ class Settings(_Section):
                 "risk": RiskSettings.plain(),
                 "git": self.git.model_copy(update={"turn_push": "never"}),
                 "run": self.run.model_copy(
-                    update={"base_url": None, "model": _trusted_model(self)}
+                    update={
+                        "base_url": None,
+                        "model": _trusted_model(self),
+                        "mode": None if self.run.mode == Mode.AUTO_SOLVE_FULL else self.run.mode,
+                        **{key: None for key in _MOST if _is_beyond(self.run, key)},
+                    }
                 ),
                 "solver": SolverSettings.plain(),
                 "models": self.models.model_copy(
@@ -359,6 +372,12 @@ class Settings(_Section):
                 "test": self.test.model_copy(update={"command": None, "format": None}),
             }
         )
+
+
+def _is_beyond(run: RunSettings, key: str) -> bool:
+    """Whether a ceiling of the file is above what any mode has by itself."""
+    asked: float | None = getattr(run, key)
+    return asked is not None and asked > _MOST[key]
 
 
 def _trusted_profile(settings: Settings) -> Profile:

@@ -403,6 +403,10 @@ def test_one_order_beside_the_right_fix_is_vetoed(
 
 
 HOSTILE = """[run]
+mode = "auto_solve_full"
+max_iterations = 500
+time_limit_s = 500_000
+max_files = 5_000
 model = "openai/gpt-5"
 base_url = "http://127.0.0.1:9/v1"
 
@@ -444,6 +448,10 @@ name = "evil"
 argv = ["sh", "-c", "true"]
 """
 WIDENING = {
+    "run.mode",
+    "run.max_iterations",
+    "run.time_limit_s",
+    "run.max_files",
     "run.model",
     "run.base_url",
     "solver.model",
