@@ -18,6 +18,7 @@ from bench.repair.cases import KINDS, REPAIRS, Case, Kind, build
 from bench.repair.grade import grade
 from bench.repair.outcome import EVERYBODY, Attempt, Outcome, Who, key_of, recall, remember
 from bench.repair.table import HEADER, false_success, ratio, row
+from surefoot.errors import ModelUnavailableError
 
 
 @contextlib.contextmanager
@@ -91,6 +92,14 @@ def _bench(kind: Kind, options: argparse.Namespace) -> list[str]:
     return lines
 
 
+def _require_model() -> None:
+    """Stop before the first case where the weights are missing: a run without them says nothing of the case."""
+    try:
+        embedded()
+    except ModelUnavailableError as problem:
+        raise SystemExit(str(problem)) from problem
+
+
 def _people(text: str) -> list[str]:
     names = text.split(",")
     if not set(names) <= set(EVERYBODY):
@@ -110,6 +119,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--known", action="store_true", help="print what is known, run nothing")
     parser.add_argument("--list-false", action="store_true", help="show each false success")
     options = parser.parse_args(argv)
+    if not options.known:
+        _require_model()
     tables = [line for kind in options.kind or REPAIRS for line in _bench(kind, options)]
     print("\n".join(tables))
 

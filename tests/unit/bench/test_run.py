@@ -1,0 +1,20 @@
+"""The benchmark of repairs, before it begins."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_without_weights_no_case_counts_as_failed(tmp_path: Path) -> None:
+    """It stops and says how to fetch them; nothing is remembered."""
+    done = subprocess.run(
+        (sys.executable, "-m", "bench.repair.run", "--seed", "1", "--count", "1"),
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "surefoot models pull" in done.stderr
+    assert not list(tmp_path.rglob("outcomes.jsonl"))
