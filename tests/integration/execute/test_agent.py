@@ -437,6 +437,27 @@ def test_what_the_verifier_wants_again_is_a_step_of_the_next_plan(
     assert run["turns"] == 2
 
 
+def test_what_is_never_enough_is_given_up(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Every review that asks for more is a step of the next plan, and the gate ends the work; nothing of it completes."""
+    root = repository(tmp_path, BUG)
+    rules = [
+        {"purpose": "requirement_checker", "reply": judged("PARTIAL", "", missing="a remark")},
+        {"purpose": "planning_model", "reply": json.dumps(ONE_STEP)},
+        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
+        {"purpose": "tool_call", "reply": done()},
+    ]
+    judged_by = ("--solver-model", f"scripted:{root.parent / 'rules.json'}")
+    model = {"schema": 1, "rules": rules}
+    options = ("--strategy", "agent", *judged_by)
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, *options)
+    assert run["status"] == "blocked"
+    assert "to be done again: PARTIAL" in str(run["reason"])
+    seen = events(surefoot, root, run["run_id"])
+    plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
+    again = [reason for reason in plans if reason.startswith("FixAndRetry, TestFailure: review")]
+    assert len(again) == run["turns"] - 1 >= 2
+
+
 def test_a_suppression_is_told_while_it_can_be_mended(surefoot: Surefoot, tmp_path: Path) -> None:
     """What the review will refuse stands under the tests, and the turn goes on until it is gone."""
     root = repository(tmp_path, BUG)

@@ -306,8 +306,8 @@ class _Turn:
             plan_of(made.answer, Complexity(judged.complexity)), "planned by the model"
         )
 
-    def _asked_again(self, plan: PlanIR) -> PlanIR | _Stop:
-        """The plan with a step for what the verifier asked to have done again, or the end where it asked too often."""
+    def _asked_again(self, plan: PlanIR) -> PlanIR:
+        """The plan with a step for what the verifier asked to have done again; the gates end the work where it asked too often."""
         asked = [told for told in self._p.task.refuted if is_retry(told)]
         if not asked:
             return plan
@@ -318,14 +318,11 @@ class _Turn:
             timed_out=False,
             ran_whole=True,
             attempt=len(asked) - 1,
-            most_attempts=self._limits.revisions,
+            most_attempts=len(asked),
         )
         found = ruled(TRIAGE, facts, self._p.notebook, diagnose)
         left = revised(plan, facts, found.action)
         why = f"{found.action}, {found.category}: {found.explanation}"
-        if found.action == "Abort":
-            self._revise(left, why)
-            return _Stop(reason=f"given up after {len(asked)} reviews: {found.explanation}")
         return self._revise(replace(plan, steps=(*plan.steps, *left.steps)), why)
 
     def _own_plan(self, judged: ComplexityAnswer) -> PlanIR:
