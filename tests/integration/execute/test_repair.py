@@ -389,6 +389,14 @@ def test_of_edits_that_pass_alike_the_likelier_is_taken(tmp_path: Path) -> None:
     assert "share of the likelihood is 1.00" in shop.explained(run)
 
 
+def test_where_edits_that_pass_are_unlikely_lines_are_filled_in_too(tmp_path: Path) -> None:
+    """None of them is likelier than the fault itself, so the right change is looked for elsewhere."""
+    shop = Shop(tmp_path, FEES, code=FEE, max_candidates=1_000)
+    filled = {"purpose": "gap_fill", "reply": "return 2 + abs(hours)"}
+    run = shop.solve([filled], issue="fee(2) gives 0, not 4", fills_gaps=True)
+    assert "candidate by model:fill passes" in shop.explained(run)
+
+
 CART = '''"""Carts."""
 
 

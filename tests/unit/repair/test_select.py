@@ -276,3 +276,15 @@ def test_patchwork_that_the_model_finds_likely_needs_no_answer() -> None:
     assert choose([chance], WEIGHTS).taken is None
     agreed = replace(chance, likely=8.0)
     assert choose([agreed], WEIGHTS).taken is agreed
+
+
+def test_a_rewritten_function_needs_more_voices() -> None:
+    """Two answers that change all of it are one model's word against whatever else passes; a small change of theirs is taken."""
+    edit = passing("edit", "a c", edited=True, prior=0.4, examples=(True,))
+    wide = passing("wide", "a b", samples=2, changed_lines=20, foretold=2, examples=(True,))
+    assert choose([wide, edit], WEIGHTS).taken is None
+    small = replace(wide, changed_lines=3)
+    assert choose([small, edit], WEIGHTS).taken is not None
+    assert choose([wide], WEIGHTS).taken is wide
+    voices = replace(wide, samples=5)
+    assert choose([voices, edit], WEIGHTS).taken is not None

@@ -122,6 +122,7 @@ class Hunt:
         self._failures = self._tell_failures()
         self._foretelling = Foretelling(ports.asker, ports.notebook, limits.foretold)
         self._infilling = Infilling(ports.asker, ports.notebook)
+        self._filled = False
         self._likely: dict[str, float | None] = {}
         """By id of a candidate, how much likelier than the unchanged code it is."""
 
@@ -151,6 +152,9 @@ class Hunt:
         if edit:
             self._singles(search)
         choice = self._weighed()
+        if edit and self._is_unlikely(choice):
+            self._fill(search)
+            choice = self._weighed()
         most = self._limits.samples
         if self._is_large:
             most = min(most, self._limits.large_samples)
@@ -230,10 +234,16 @@ class Hunt:
         search.complete()
         self._take()
 
+    def _is_unlikely(self, choice: Choice) -> bool:
+        """Whether none of what passes is as likely as the unchanged code, which is wrong: then the right change is not among it."""
+        likely = max((group.likely for group in choice.clusters), default=1.0)
+        return self._asker.fills_gaps and likely < self._limits.likely
+
     def _fill(self, search: SyntaxSearch) -> None:
         """Lines that a model which fills gaps would write in their places; each that passes is an answer of it."""
-        if not self._asker.fills_gaps:
+        if not self._asker.fills_gaps or self._filled or self._halted():
             return
+        self._filled = True
         for shown in self._shown[:1]:
             source = self._case.files.product[shown.suspect.path]
             lines = self._infilling.lines(shown, source, self._limits.filled_lines)

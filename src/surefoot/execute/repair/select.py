@@ -48,6 +48,10 @@ class Weights:
     """What all behaviours together speak against one that has samples, when nothing but a syntax-tree edit speaks for each."""
     doubt: float = 0.6
     """What speaks against every behaviour: the right one may not be among the candidates."""
+    rewritten: float = 1.5
+    """The same against one that answers alone have and that changes more than `wide` lines: many voices of one model can be one mistake."""
+    wide: int = 6
+    """Lines up to which a change is one of a part."""
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
@@ -135,6 +139,10 @@ class Cluster:
         heard = frozenset[str]().union(*(p.heard for p in self.members))
         return tuple(sorted(changed - heard)) if len(changed) > 1 else ()
 
+    def is_rewritten(self, wide: int) -> bool:
+        """Answers that all change more than so many lines, and no edit."""
+        return all(p.changed_lines > wide and not p.edited for p in self.members)
+
     @property
     def is_one_answer(self) -> bool:
         """A single sample of the model and nothing else: what a script that takes the first answer that passes would take."""
@@ -205,12 +213,9 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> floa
     first = best.members[0]
     sound = all(first.examples) and not first.lost and not first.dropped
     unmet = 0.0 if sound else weights.unmet
-    return (
-        thought_of
-        + (min(edits, weights.rivals) if _is_heard(best, weights) else edits)
-        + weights.doubt
-        + unmet
-    )
+    doubt = weights.rewritten if best.is_rewritten(weights.wide) else weights.doubt
+    rivals = min(edits, weights.rivals) if _is_heard(best, weights) else edits
+    return thought_of + rivals + doubt + unmet
 
 
 def _is_heard(best: Cluster, weights: Weights) -> bool:
