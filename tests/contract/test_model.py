@@ -257,6 +257,15 @@ def test_what_fits_a_gap_is_likelier_there(model: Model) -> None:
     assert right <= 0
 
 
+@pytest.mark.model
+def test_a_text_is_as_likely_as_its_own_tokens(embedded: Model) -> None:
+    """`<=` is one token, though the model finds `<` likelier there: the text does not pay for `<` and then `=`."""
+    given = [Gap(before="while i ", after=" n:\n    i += 1\n", filled=s) for s in ("<", "<=")]
+    answers = [reply(embedded, ask("", messages=(), gap=gap)) for gap in given]
+    less, equal = ((a.mean_logprob or 0.0) * a.usage.completion_tokens for a in answers)
+    assert -5 < equal < less
+
+
 def test_gaps_and_messages_are_asked_together(model: Model) -> None:
     """Answer i belongs to request i."""
     if not model.fills_gaps:

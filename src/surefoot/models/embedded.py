@@ -10,7 +10,6 @@ sums depends on what is computed together (other slots, proposed tokens) and on 
 tokens are nearly equally likely that can decide between them. A resumed run does not lean on this: it reads recorded replies.
 """
 
-import json
 import os
 import threading
 import time
@@ -272,13 +271,20 @@ class _Talk:
             "cache_prompt": True,
         }
         if request.gap.filled is not None:
-            # A grammar with one sentence: each token of it comes with the probability that it had without the grammar.
-            body["grammar"] = f"root ::= {json.dumps(request.gap.filled, ensure_ascii=False)}"
+            body["grammar"] = self._only(request.gap.filled)
         try:
             filled = self._call("/completion", body)
         except ModelUnavailableError as problem:
             return ModelFailure(fault=ModelFault.BROKEN_STREAM, message=str(problem), model=NAME)
         return wire.read_filled(filled, model=NAME, wall_s=self._monotonic() - started)
+
+    def _only(self, text: str) -> str:
+        """A grammar with one sentence: each token of it comes with the probability that it had without the grammar.
+
+        By tokens and not by letters, else ` <` and `=` would stand for ` <=` where the model finds ` <` likelier.
+        """
+        tokens = [f"<[{token}]>" for token in self._tokens_of(text, special=False)]
+        return " ".join(("root ::=", *(tokens or ['""'])))
 
     def tokenize_gap(self, gap: Gap) -> Tokens:
         """A gap as the model was trained to read it; marks within the text itself are text."""
