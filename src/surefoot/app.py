@@ -84,7 +84,7 @@ def start(
     """
     project.repository.require_branch()
     project.require_unlocked()
-    frozen = Frozen(settings=project.settings, request=request)
+    frozen = Frozen(settings=project.settings, request=request, trusted=not project.untrusted)
     with scratch_folder(project) as scratch:
         run_id = run_id or around.ids.run_id(around.clock.now())
         cast = live_cast(project, frozen, around, run_id)

@@ -81,13 +81,14 @@ from surefoot.models.router import PolicyRouter
 from surefoot.people import Nobody, Quiet
 from surefoot.plans import Assignment, Plan
 from surefoot.policy.cloud import BEDROCK_KEY
+from surefoot.policy.decide import BUDGETS, read_mode
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
-from surefoot.settings import Settings
+from surefoot.settings import CEILINGS, RunSettings, Settings
 from surefoot.shelf import RepositoryShelf, ToolPlaces
 from surefoot.solver import RuleSolver
 from surefoot.suite import (
@@ -160,6 +161,8 @@ class Frozen:
 
     settings: Settings
     request: Request
+    trusted: bool = True
+    """The file's settings are those of somebody who trusts it; else it raises no ceiling."""
 
     @property
     def mode(self) -> str:
@@ -212,7 +215,7 @@ class Frozen:
     @property
     def overrides(self) -> Overrides:
         """Ceilings that the user set; iterations and files of a plan are each unit's."""
-        asked, run = self.request, self.settings.run
+        asked, run = self.request, self._ceilings
         times = len(asked.plan.units) * _ATTEMPTS if asked.plan else 1
         return Overrides(
             max_iterations=None if asked.plan else asked.max_iterations or run.max_iterations,
@@ -222,6 +225,17 @@ class Frozen:
             cost_usd=run.budget_usd if asked.cost_usd is None else asked.cost_usd,
             times=times,
         )
+
+    @property
+    def _ceilings(self) -> RunSettings:
+        """The file's, each at most the mode's where nobody trusts the file."""
+        run = self.settings.run
+        if self.trusted:
+            return run
+        most = dict(zip(CEILINGS, BUDGETS[read_mode(self.mode)[0]], strict=True))
+        own = {key: getattr(run, key) for key in CEILINGS}
+        lower = {key: min(asked, most[key]) for key, asked in own.items() if asked is not None}
+        return run.model_copy(update=lower)
 
 
 def thaw(data: bytes) -> Frozen:

@@ -31,10 +31,8 @@ from surefoot.vocabulary import Digest, Mode, Profile, TestFormat, TurnAction
 
 _V1: Final = SOLVER_PROMOTION_V1
 _LIMITS: Final = ReleaseLimits()
-_MOST: Final = dict(
-    zip(("max_iterations", "time_limit_s", "max_files"), BUDGETS[Mode.AUTO_SOLVE_FULL], strict=True)
-)
-"""Ceilings of the widest mode; higher ones need trust."""
+CEILINGS: Final = ("max_iterations", "time_limit_s", "max_files")
+"""Of `[run]`, in the order of a mode's budgets. Without trust they only lower what the run's mode has by itself."""
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
 
@@ -327,7 +325,7 @@ class Settings(_Section):
         found = [f"risk.{name}" for name, on in self.risk if on]
         if self.run.mode == Mode.AUTO_SOLVE_FULL:
             found.append("run.mode")
-        found += [f"run.{key}" for key in _MOST if _is_beyond(self.run, key)]
+        found += [f"run.{key}" for key in CEILINGS if _is_beyond(self.run, key)]
         if self.run.base_url is not None:
             found.append("run.base_url")
         # A hosted model is sent the code and paid with the user's key; a card can make it look free.
@@ -359,7 +357,6 @@ class Settings(_Section):
                         "base_url": None,
                         "model": _trusted_model(self),
                         "mode": None if self.run.mode == Mode.AUTO_SOLVE_FULL else self.run.mode,
-                        **{key: None for key in _MOST if _is_beyond(self.run, key)},
                     }
                 ),
                 "solver": SolverSettings.plain(),
@@ -375,9 +372,9 @@ class Settings(_Section):
 
 
 def _is_beyond(run: RunSettings, key: str) -> bool:
-    """Whether a ceiling of the file is above what any mode has by itself."""
+    """Whether a ceiling of the file is above what a bare `solve` has by itself."""
     asked: float | None = getattr(run, key)
-    return asked is not None and asked > _MOST[key]
+    return asked is not None and asked > BUDGETS[Mode.AUTO_FIX_SAFE][CEILINGS.index(key)]
 
 
 def _trusted_profile(settings: Settings) -> Profile:

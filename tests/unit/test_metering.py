@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha512
 
 import pytest
 
@@ -249,3 +250,20 @@ def test_no_secret_reaches_a_prompt(*, judging: bool) -> None:
     assert sent.messages[1].content == "KEY = '[redacted:aws-access-key]'\nreturn None"
     (asked,) = [r.event for r in ledger.events() if isinstance(r.event, ModelAsked)]
     assert decode(ModelRequest, journal.get(asked.request)) == sent
+
+
+def test_a_secret_of_several_lines_is_hidden_around_a_gap_within_it() -> None:
+    """Its beginning stands before the gap and its end after it, so that neither half looks like one."""
+    rows = [sha512(str(n).encode()).hexdigest()[:64] for n in range(3)]
+    key = "\n".join(("-----BEGIN " + "PRIVATE KEY-----", *rows, "-----END " + "PRIVATE KEY-----"))
+    clock, redact, model = FakeClock(), Redactor([]), Sequel(GOOD)
+    journal = Journal(MemoryLedger(clock=clock, redact=redact), clock)
+    ceilings = Ceilings(max_iterations=9, time_s=3600, max_files=9)
+    metered = MeteredModel(model, journal, ceilings, clock, redact=redact)
+    first, _, rest = f"KEY = '{key}'\n".partition(rows[0])
+    gap = Gap(before=f"x = 1\n{first}", after=rest)
+    metered.ask((ModelRequest(purpose="p", messages=(), max_tokens=9, gap=gap),))
+    (sent,) = model.asked
+    assert sent.gap is not None
+    assert not [row for row in rows if row in repr(sent)]
+    assert sent.gap.before.startswith("x = 1\nKEY = '")

@@ -179,7 +179,7 @@ def _filled(question: EditQuestion, text: str) -> str | None:
 def _in_gap(question: EditQuestion, text: str) -> str:
     """The function with a text in the place of its masked lines, behind the indentation of the first."""
     before, after = _around(question)
-    return f"```python\n{before}{text.rstrip()}{after}\n```"
+    return f"```python\n{before}{text.strip()}{after}\n```"
 
 
 def _around(question: EditQuestion) -> tuple[str, str]:

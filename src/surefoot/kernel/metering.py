@@ -156,12 +156,13 @@ class MeteredModel:
         )
 
     def _redacted_gap(self, gap: Gap) -> Gap:
-        filled = gap.filled
-        return Gap(
-            before=self._redact(gap.before),
-            after=self._redact(gap.after),
-            filled=None if filled is None else self._redact(filled),
-        )
+        """The gap without secrets; of one that lies within a secret all is told as one text, without the place."""
+        before, after = self._redact(gap.before), self._redact(gap.after)
+        filled = None if gap.filled is None else self._redact(gap.filled)
+        whole = self._redact(f"{gap.before}{gap.filled or ''}{gap.after}")
+        if whole != f"{before}{filled or ''}{after}":
+            before, after = whole, ""
+        return Gap(before=before, after=after, filled=filled)
 
     def _hidden(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         return tuple(replace(m, content=self._redact(m.content)) for m in messages)

@@ -42,7 +42,15 @@ from surefoot.models.openai_chat import (
     overflow,
 )
 from surefoot.models.workers import Workers
-from surefoot.values import Gap, Message, ModelAnswer, ModelFailure, ModelFault, ModelRequest
+from surefoot.values import (
+    Gap,
+    Message,
+    ModelAnswer,
+    ModelFailure,
+    ModelFault,
+    ModelReply,
+    ModelRequest,
+)
 
 NAME: Final = "embedded"
 CONTEXT_TOKENS: Final = 4096
@@ -261,6 +269,7 @@ class _Talk:
         if request.gap is None:
             return self.chat.send(request)
         started = self._monotonic()
+        tokens = None
         body: dict[str, object] = {
             "prompt": prompt,
             "n_predict": request.max_tokens,
@@ -271,20 +280,52 @@ class _Talk:
             "cache_prompt": True,
         }
         if request.gap.filled is not None:
-            body["grammar"] = self._only(request.gap.filled)
+            tokens = self._tokens_of(request.gap.filled, special=False)
+            body["grammar"] = _only(tokens)
         try:
-            filled = self._call("/completion", body)
+            got = wire.read_filled(self._call("/completion", body))
+            if isinstance(got, wire.Fault):
+                return ModelFailure(fault=got.kind, message=got.message, model=NAME)
+            logprobs = self._measured(prompt, tokens, got.logprobs)
         except ModelUnavailableError as problem:
             return ModelFailure(fault=ModelFault.BROKEN_STREAM, message=str(problem), model=NAME)
-        return wire.read_filled(filled, model=NAME, wall_s=self._monotonic() - started)
+        return ModelReply(
+            text=got.text,
+            model=NAME,
+            finish=got.finish,
+            usage=got.usage,
+            wall_s=self._monotonic() - started,
+            mean_logprob=sum(logprobs) / len(logprobs) if logprobs else None,
+        )
 
-    def _only(self, text: str) -> str:
-        """A grammar with one sentence: each token of it comes with the probability that it had without the grammar.
+    def _measured(
+        self, prompt: Tokens, tokens: Tokens | None, logprobs: Sequence[float | None]
+    ) -> list[float]:
+        """The log-probabilities of a given text's tokens, those that a look-up proposed asked for one by one; of any other text those that are known."""
+        if tokens is None or len(logprobs) != len(tokens) + 1:
+            return [logprob for logprob in logprobs if logprob is not None]
+        return [
+            self._alone((*prompt, *tokens[:n]), tokens[n : n + 1]) if logprob is None else logprob
+            for n, logprob in enumerate(logprobs)
+        ]
 
-        By tokens and not by letters, else ` <` and `=` would stand for ` <=` where the model finds ` <` likelier.
-        """
-        tokens = [f"<[{token}]>" for token in self._tokens_of(text, special=False)]
-        return " ".join(("root ::=", *(tokens or ['""'])))
+    def _alone(self, before: Tokens, token: Tokens) -> float:
+        """Of one token behind others, none: of the end."""
+        body = {
+            "prompt": before,
+            "n_predict": 1,
+            "temperature": 0.0,
+            "n_probs": 1,
+            "cache_prompt": True,
+            "grammar": _only(token),
+        }
+        got = wire.read_filled(self._call("/completion", body))
+        (logprob,) = got.logprobs[:1] if isinstance(got, wire.Filled) else (None,)
+        if logprob is None:
+            raise ModelUnavailableError(
+                f"the embedded model's process does not tell probabilities as expected; end process {self.address.pid}"
+            )
+        return logprob
 
     def tokenize_gap(self, gap: Gap) -> Tokens:
         """A gap as the model was trained to read it; marks within the text itself are text."""
@@ -354,6 +395,15 @@ class _Talk:
                 f"the embedded model's process refused {path}: {reply.text[:200]!r}"
             )
         return content
+
+
+def _only(tokens: Tokens) -> str:
+    """A grammar with one sentence: each token of it comes with the probability that it had without the grammar.
+
+    By tokens and not by letters, else ` <` and `=` would stand for ` <=` where the model finds ` <` likelier.
+    """
+    named = [f"<[{token}]>" for token in tokens]
+    return " ".join(("root ::=", *(named or ['""'])))
 
 
 def _is_lost(answer: ModelAnswer) -> bool:

@@ -29,8 +29,9 @@ from surefoot.values import (
 NAME: Final = "scripted"
 GAP: Final = "____"
 """How a gap is told in the text that a rule's pattern is searched in."""
-_LIKELY: Final = -0.05
-_UNLIKELY: Final = -4.0
+_LIKELY: Final = -0.2
+_UNLIKELY: Final = -12.0
+"""Log-probabilities of a whole text in a gap."""
 _CHARACTERS_A_TOKEN: Final = 4
 _TEMPLATE_TOKENS: Final = 4
 
@@ -203,7 +204,7 @@ class ScriptedModel:
             model=self._name,
             finish=finish,
             usage=usage,
-            mean_logprob=None if request.gap is None else _LIKELY,
+            mean_logprob=None if request.gap is None else _LIKELY / max(1, answered),
             calls=calls,
         )
 
@@ -211,7 +212,11 @@ class ScriptedModel:
         usage = Usage(prompt_tokens=prompt, completion_tokens=max(1, _tokens(filled)))
         likely = _LIKELY if filled.strip() == own.strip() else _UNLIKELY
         return ModelReply(
-            text=filled, model=self._name, finish="stop", usage=usage, mean_logprob=likely
+            text=filled,
+            model=self._name,
+            finish="stop",
+            usage=usage,
+            mean_logprob=likely / usage.completion_tokens,
         )
 
     def _failure(

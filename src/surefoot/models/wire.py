@@ -9,21 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Final, Literal
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from surefoot.values import (
-    ModelAnswer,
-    ModelFailure,
-    ModelFault,
-    ModelReply,
-    ModelRequest,
-    OfferedTool,
-    ToolCall,
-    Usage,
-)
+from surefoot.values import ModelFault, ModelRequest, OfferedTool, ToolCall, Usage
 
 _OVERFLOW: Final = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|available context|context_length_exceeded"
@@ -97,6 +88,8 @@ class _Message(_Wire):
 
 class _TokenLogprob(_Wire):
     logprob: float
+    top_logprobs: list[object] = []
+    """Empty where llama.cpp took over what a look-up had proposed: the logarithm is 0 then, whatever it was."""
 
 
 class _Logprobs(_Wire):
@@ -189,25 +182,36 @@ class Fault:
     """The server turned the request down, in words of its own, and wrote nothing."""
 
 
-def read_filled(body: Mapping[str, object], *, model: str, wall_s: float) -> ModelAnswer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
     """A reply of llama.cpp's own `/completion`; an empty text is an answer, too, where a gap is asked about."""
+
+    text: str
+    finish: Literal["stop", "length"]
+    usage: Usage
+    logprobs: tuple[float | None, ...]
+    """Of each token; None where it was not worked out."""
+
+
+def read_filled(body: Mapping[str, object]) -> Filled | Fault:
+    """Such a reply."""
     try:
         filled = _Filled.model_validate(body)
     except ValidationError as problem:
         message = f"the reply has not the form of a completion: {problem.errors()[0]['msg']}"
-        return ModelFailure(fault=ModelFault.MALFORMED, message=message, model=model)
-    logprobs = [token.logprob for token in filled.completion_probabilities]
-    return ModelReply(
+        return Fault(kind=ModelFault.MALFORMED, message=message)
+    return Filled(
         text=filled.content,
-        model=model,
         finish="length" if filled.stop_type == "limit" else "stop",
         usage=Usage(
             prompt_tokens=filled.tokens_evaluated,
             cached_tokens=min(filled.timings.cache_n, filled.tokens_evaluated),
             completion_tokens=filled.tokens_predicted,
         ),
-        wall_s=wall_s,
-        mean_logprob=sum(logprobs) / len(logprobs) if logprobs else None,
+        logprobs=tuple(
+            token.logprob if token.top_logprobs else None
+            for token in filled.completion_probabilities
+        ),
     )
 
 

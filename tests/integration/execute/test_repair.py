@@ -347,20 +347,65 @@ def test_what_no_test_asks_for_is_taken_back_from_an_answer(tmp_path: Path) -> N
 
 
 def test_a_line_that_a_model_fills_in_mends_what_no_edit_does(tmp_path: Path) -> None:
-    """It is one answer, and with a second one, given without having seen it, it is taken."""
+    """However often it is asked for, it is one answer; with a second one, given in words, it is taken."""
     shop = Shop(tmp_path, REBATES, code=REBATE, max_candidates=1_000)
-    place = r"kept = list\(items\)\n    ____"
+    line = "return sum(kept) * (100 - rate) / 100"
     issue = "price([10, 20], 10) gives 300, not 27"
-    rules = [
-        {"purpose": purpose, "pattern": place, "reply": "return sum(kept) * (100 - rate) / 100"}
-        for purpose in ("gap_fill", "candidate_edit")
-    ]
-    alone = shop.solve(rules[:1], issue=issue, context_tokens=8_192, fills_gaps=True)
+    filled = {"pattern": r"kept = list\(items\)\n    ____", "reply": line}
+    alone = shop.solve([filled], issue=issue, context_tokens=8_192, fills_gaps=True)
     assert alone["status"] == "blocked"
     assert "one answer alone" in shop.explained(alone)
-    run = shop.solve(rules, issue=issue, context_tokens=8_192, fills_gaps=True)
+    code = REBATE.partition("\n\n\n")[2].replace("return sum(kept) * rate", line)
+    said = {"pattern": "Function `price`", "reply": f"```python\n{code}```"}
+    run = shop.solve([filled, said], issue=issue, context_tokens=8_192, fills_gaps=True)
     assert run["status"] == "complete", shop.explained(run)
-    assert "return sum(kept) * (100 - rate) / 100" in shop.show(f"{run['commit']}:shop.py")
+    assert line in shop.show(f"{run['commit']}:shop.py")
+
+
+def test_a_line_that_does_the_same_is_no_second_answer(tmp_path: Path) -> None:
+    """A right line and a harmless one beside it are one answer, not two."""
+    shop = Shop(tmp_path, REBATES, code=REBATE, max_candidates=1_000)
+    rules = [
+        {
+            "pattern": r"kept = list\(items\)\n    ____",
+            "reply": "return sum(kept) * (100 - rate) / 100",
+        },
+        {"pattern": r"____\n    return", "reply": "kept = [*items]"},
+    ]
+    issue = "price([10, 20], 10) gives 300, not 27"
+    run = shop.solve(rules, issue=issue, context_tokens=8_192, fills_gaps=True)
+    assert run["status"] == "blocked"
+    assert "one answer alone" in shop.explained(run)
+
+
+LATE = """def late(days, fee):
+    if days < 0:
+        return (days - fee) * 2
+    return days
+"""
+LATES = """from shop import late
+
+
+def test_late():
+    assert late(8, 0) == 16
+    assert late(10, 1) == 22
+    assert late(2, 0) == 2
+"""
+
+
+def test_an_edit_on_top_of_a_line_of_the_model_is_a_candidate(tmp_path: Path) -> None:
+    """The line alone mends one of two calls, and the edit on it the other."""
+    shop = Shop(tmp_path, LATES, code=LATE, max_candidates=2_000)
+    line = {
+        "purpose": "gap_fill",
+        "pattern": r"____\n        return",
+        "reply": "if days > int('7'):",
+    }
+    run = shop.solve([line], issue="late(8, 0) gives 8, not 16", fills_gaps=True)
+    assert run["status"] == "complete", shop.explained(run)
+    fixed = shop.show(f"{run['commit']}:shop.py")
+    assert "if days > int('7'):" in fixed
+    assert "(days + fee) * 2" in fixed
 
 
 FEE = """def fee(hours):
@@ -389,9 +434,12 @@ def test_of_edits_that_pass_alike_the_likelier_is_taken(tmp_path: Path) -> None:
     assert "share of the likelihood is 1.00" in shop.explained(run)
 
 
-def test_where_edits_that_pass_are_unlikely_lines_are_filled_in_too(tmp_path: Path) -> None:
-    """None of them is likelier than the fault itself, so the right change is looked for elsewhere."""
-    shop = Shop(tmp_path, FEES, code=FEE, max_candidates=1_000)
+@pytest.mark.parametrize("check", ["== 4", ">= 1"], ids=["few pass", "forty pass"])
+def test_where_edits_that_pass_are_unlikely_lines_are_filled_in_too(
+    tmp_path: Path, check: str
+) -> None:
+    """None of them is likelier than the fault itself, so the right change is looked for elsewhere, however many they are."""
+    shop = Shop(tmp_path, FEES.replace("== 4", check), code=FEE, max_candidates=1_000)
     filled = {"purpose": "gap_fill", "reply": "return 2 + abs(hours)"}
     run = shop.solve([filled], issue="fee(2) gives 0, not 4", fills_gaps=True)
     assert "candidate by model:fill passes" in shop.explained(run)

@@ -1,9 +1,12 @@
 """Lines that a model fills in, and how likely changes are to it."""
 
+from typing import Any
+
 import pytest
 
+from surefoot.codec import decode
 from surefoot.decisions.gap_fill import PURPOSE, GapFill, fill_gaps
-from surefoot.events.calls import ModelAsked
+from surefoot.events.calls import ModelAsked, ModelReplied
 from surefoot.events.orchestration import Decided
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.localise import Suspect
@@ -14,7 +17,7 @@ from surefoot.kernel.metering import MeteredModel
 from surefoot.models.scripted import Rule, ScriptedModel
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
-from surefoot.values import Ceilings, Gap
+from surefoot.values import Ceilings, Gap, ModelReply
 
 FILE = '''class Basket:
     def total(self, prices):
@@ -47,7 +50,7 @@ class Scene:
         self.asker = MeteredModel(self.model, self.journal, ceilings, clock)
         self.infilling = Infilling(self.asker, self.journal)
 
-    def events(self, kind: type) -> list[object]:
+    def events(self, kind: type) -> list[Any]:
         return [record.event for record in self.ledger.events() if isinstance(record.event, kind)]
 
 
@@ -84,9 +87,9 @@ def test_a_line_is_written_without_what_stands_there(shown: Shown, source: Sourc
         "return sum_", "return round(sum_, 2) + 0.0"
     )
     assert len(scene.model.asked) == 4
-    assert all(r.gap is not None and "-= price" in FILE for r in scene.model.asked)
     gap = scene.model.asked[0].gap
     assert gap is not None
+    assert "-= price" not in gap.before + gap.after
     assert (gap.before + "sum_ -= price" + gap.after).rstrip() == CODE
 
 
@@ -147,13 +150,38 @@ def test_a_gap_that_does_not_fit_is_not_asked_about() -> None:
 
 
 def test_the_likelihood_is_of_the_whole_text() -> None:
-    """Every token counts: a longer text of equal tokens is less likely."""
+    """Every token counts, not their mean."""
     scene = Scene(("____", "x"))
-    short, long = (
-        fill_gaps([Gap(before="", after="\n", filled=text)], scene.asker, scene.journal)[0]
-        for text in ("y = 1", "y = 1 + 2 + 3 + 4")
-    )
+    gaps = [Gap(before="", after="\n", filled=text) for text in ("y = 1", "y = 1 + 2 + 3 + 4")]
+    short, long = fill_gaps(gaps, scene.asker, scene.journal)
     assert isinstance(short, GapFill)
-    assert short.logprob is not None
-    assert long.logprob is not None
-    assert long.logprob < short.logprob < 0
+    assert short.logprob == pytest.approx(long.logprob)
+    means = [
+        decode(ModelReply, scene.journal.get(e.reply)).mean_logprob
+        for e in scene.events(ModelReplied)
+    ]
+    assert means[0] != means[1]
+
+
+def test_what_does_the_same_is_no_line(shown: Shown, source: Source) -> None:
+    """Nor is one that says what a secret's mark says; the model's own comments are left out."""
+    scene = Scene(
+        ("^        ____\n    # nothing", "sum_ -= price  # as it is"),
+        ("^    ____\n    for", "sum_ = '[redacted:aws-access-key]'"),
+        ("^    ____\n\\Z", "return abs(sum_)  # mended"),
+    )
+    (line,) = scene.infilling.lines(shown, source, 9)
+    assert apply(source.text, line.edits) == FILE.replace("return sum_", "return abs(sum_)")
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    """Also those of two characters."""
+    source = parse("m.py", "def f(a):\r\n    b = a\r\n    return b\r\n")
+    assert source is not None
+    (unit,) = units(source)
+    suspect = Suspect(path="m.py", unit=unit, score=1.0, lines={2: 1.0})
+    code = unit.text.replace("\r", "")
+    shown = Shown(suspect=suspect, name="f", code=code, context="", documented=False)
+    scene = Scene(("^    ____\n    return", "b = a + 1"))
+    (line,) = scene.infilling.lines(shown, source, 1)
+    assert apply(source.text, line.edits) == source.text.replace("b = a", "b = a + 1")

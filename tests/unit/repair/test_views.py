@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surefoot.decisions.candidate_edit import EditQuestion, EditView, read_answer, request_of
+from surefoot.decisions.candidate_edit import (
+    EditQuestion,
+    EditView,
+    propose_edits,
+    read_answer,
+    request_of,
+)
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, values_in
 from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
 from surefoot.execute.source import parse, units
+from surefoot.kernel.journal import Journal
+from surefoot.kernel.metering import MeteredModel
+from surefoot.models.scripted import ScriptedModel
+from surefoot.testing.clock import FakeClock
+from surefoot.testing.ledger import MemoryLedger
+from surefoot.values import Ceilings
 
 CODE = '''def {name}(a, b):
     """The larger one of two numbers."""
@@ -230,3 +242,22 @@ def test_a_model_that_fills_gaps_is_asked_without_words() -> None:
     assert request.stop == ("\n",)
     whole = questions_of(batch([shown("f", 1.0)], size=1))[0]
     assert request_of(whole, fills_gaps=True) == request_of(whole)
+
+
+def test_blanks_around_an_answer_in_a_gap_are_not_part_of_it() -> None:
+    """The gap begins behind the indentation, which a model may write once more."""
+    question = EditQuestion(
+        view=EditView.MASKED,
+        name="f",
+        code=shown("f", 1.0).code,
+        head="",
+        body_tokens=9,
+        lines=(3, 3),
+    )
+    clock = FakeClock()
+    journal = Journal(MemoryLedger(clock=clock), clock)
+    model = ScriptedModel(["    if a > b:  "], fills_gaps=True)
+    ceilings = Ceilings(max_iterations=1, time_s=60.0, max_files=1)
+    asker = MeteredModel(model, journal, ceilings, clock)
+    (proposal,) = propose_edits([question], asker, journal).proposals
+    assert proposal.code == question.code.replace("a < b", "a > b")

@@ -67,11 +67,11 @@ class Foretelling:
             if word is not None:
                 self._told[place] = word
 
-    def hits(self, words: Words | None) -> int:
-        """How often a behaviour gives what was foretold."""
+    def hits(self, words: Words | None) -> frozenset[int]:
+        """The calls on which a behaviour gives what was foretold, by their places."""
         if words is None:
-            return 0
-        return sum(words[p] == word for p, word in self._told.items() if p < len(words))
+            return frozenset()
+        return frozenset(p for p, word in self._told.items() if words[p : p + 1] == (word,))
 
 
 def word_of(text: str) -> str | None:

@@ -29,7 +29,7 @@ _STEP: Final = "    "
 
 def graft(unit: CodeUnit, code: str) -> str:
     """The text of the unit that means what `code` means and keeps what it can of the present text."""
-    code = _restepped(_without_comments(code), unit.text)
+    code = _restepped(without_comments(code), unit.text)
     old_head, old_body = _halves(unit.text)
     new_head, new_body = _halves(code)
     if not old_body or not new_body:
@@ -173,7 +173,7 @@ def _meaning(text: str) -> str:
     return ast.dump(node)
 
 
-def _without_comments(code: str) -> str:
+def without_comments(code: str) -> str:
     """Code without comments: what a model says of its own change is a claim."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
 from surefoot.execute.repair.candidates import (
+    FILL,
     changed_places,
     from_code,
     from_parts,
@@ -187,13 +188,15 @@ class Hunt:
     def choice(self, without: frozenset[str] = frozenset()) -> Choice:
         """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
         passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in without]
+        hits = [self._foretelling.hits(p.words) for p in passing]
+        shared = frozenset[int].intersection(*hits) if hits[1:] else frozenset[int]()
         heard = [
             replace(
                 p,
-                foretold=self._foretelling.hits(p.words),
+                foretold=len(hit - shared),
                 likely=self._likely.get(p.candidate.candidate_id),
             )
-            for p in passing
+            for p, hit in zip(passing, hits, strict=True)
         ]
         return choose(heard, self._limits.weights, self._case.max_files)
 
@@ -235,9 +238,10 @@ class Hunt:
         self._take()
 
     def _is_unlikely(self, choice: Choice) -> bool:
-        """Whether none of what passes is as likely as the unchanged code, which is wrong: then the right change is not among it."""
-        likely = max((group.likely for group in choice.clusters), default=1.0)
-        return self._asker.fills_gaps and likely < self._limits.likely
+        """Whether nothing that was weighed is clearly likelier than the unchanged code, which is wrong: then the right change is hardly among it."""
+        passing = (p for group in choice.clusters for p in group.members)
+        known = [p.likely for p in passing if p.likely is not None]
+        return bool(known) and max(known) < self._limits.likely
 
     def _fill(self, search: SyntaxSearch) -> None:
         """Lines that a model which fills gaps would write in their places; each that passes is an answer of it."""
@@ -248,8 +252,8 @@ class Hunt:
             source = self._case.files.product[shown.suspect.path]
             lines = self._infilling.lines(shown, source, self._limits.filled_lines)
             for candidate in search.fills(shown.suspect, lines):
-                tried = self._trials.seen(candidate)
-                if tried is not None and tried.passed:
+                if (tried := self._trials.seen(candidate)) is not None:
+                    self._taken.add(str(candidate.candidate_id))
                     self._evidence.add(tried, shown.suspect, sampled=True)
 
     def _deeper(self, search: SyntaxSearch) -> None:
@@ -262,10 +266,11 @@ class Hunt:
     def _take(self) -> None:
         """Passing edits become evidence, each once."""
         for tried in self._trials.passing:
-            key = str(tried.candidate.candidate_id)
-            if key not in self._taken and tried.candidate.generator.startswith("ast:"):
+            key, by = str(tried.candidate.candidate_id), tried.candidate.generator
+            filled = by.startswith(f"model:{FILL}")
+            if key not in self._taken and (filled or by.startswith("ast:")):
                 self._taken.add(key)
-                self._evidence.add(tried, self._changed(tried.candidate)[0], sampled=False)
+                self._evidence.add(tried, self._changed(tried.candidate)[0], sampled=filled)
 
     def _changed(self, candidate: Candidate) -> tuple[Suspect, ...]:
         """The suspects that an edit changes, never none: of what stands beside them, such as a decorator, all of its file."""
@@ -377,6 +382,8 @@ class Hunt:
                 if last - first >= _MASKED_LINES or (first, now) in alike:
                     continue
                 around = "\n".join([*rows[: first - 1], "", *rows[last:]])
+                if around in self._infilling.around:
+                    continue  # asked for already: the same question is no second voice
                 doing.setdefault(around, set()).add(passing.words)
                 whole.update([around] if len(places) == 1 else [])
                 if around not in found or found[around][0] < passing.prior:

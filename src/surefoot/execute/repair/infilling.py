@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from surefoot.decisions.gap_fill import fill_gaps
+from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.candidates import FILL, parts_of
-from surefoot.execute.repair.graft import head_of
+from surefoot.execute.repair.graft import head_of, without_comments
 from surefoot.execute.repair.mutate import Mutation
 from surefoot.execute.repair.views import Shown
-from surefoot.execute.source import Source, TextEdit, apply, parse
+from surefoot.execute.source import Source, TextEdit, apply, bytecode, parse
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Gap
 
@@ -30,9 +31,11 @@ class Infilling:
     def __init__(self, asker: Asker, notebook: Notebook) -> None:
         self._asker, self._notebook = asker, notebook
         self._logprobs: dict[Gap, float | None] = {}
+        self.around: set[str] = set()
+        """The code around each line that was asked for, an empty line in its place."""
 
     def lines(self, shown: Shown, source: Source, most: int) -> tuple[Mutation, ...]:
-        """What the model would write in the place of each of the `most` most suspicious lines; what stands there left out.
+        """What the model would write in the place of each of the `most` most suspicious lines; what does the same as what stands there left out.
 
         The likeliest first.
         """
@@ -43,15 +46,16 @@ class Infilling:
         body = range(head_of(shown.code).count("\n") + 1, len(rows))
         places = [n for n in body if any(c.isalnum() for c in rows[n].partition("#")[0])]
         ranked = sorted(places, key=lambda n: -shown.suspect.suspicion(unit.first_line + n))[:most]
+        self.around |= {"\n".join([*rows[:n], "", *rows[n + 1 :]]) for n in ranked}
         gaps = [_gap(shown, rows, (n, n + 1), _indent(rows[n])) for n in ranked]
         found = []
         for n, filled in zip(ranked, fill_gaps(gaps, self._asker, self._notebook), strict=False):
-            text = (filled.text or "").strip()
-            if text and filled.logprob is not None and text != rows[n].strip():
+            text = without_comments(filled.text or "").strip()
+            if text and filled.logprob is not None:
                 weight = max(_LEAST_WEIGHT, math.exp(filled.logprob))
                 found.append(_rewritten(source, unit.first_line + n, text, weight))
-        parsing = [m for m in found if parse(source.path, apply(source.text, m.edits)) is not None]
-        return tuple(sorted(parsing, key=lambda m: (-m.weight, m.line)))
+        useful = [m for m in found if _is_new(source, apply(source.text, m.edits))]
+        return tuple(sorted(useful, key=lambda m: (-m.weight, m.line)))
 
     def gains(self, shown: Shown, codes: Sequence[str]) -> tuple[float | None, ...]:
         """How much likelier than the present code each new code of the suspect is, in nats; None for what is changed too widely.
@@ -129,9 +133,18 @@ def _indent(row: str) -> str:
     return row[: len(row) - len(row.lstrip())]
 
 
+def _is_new(source: Source, text: str) -> bool:
+    """Whether a file's new text parses, does something else, and loses no secret to a mark."""
+    return (
+        parse(source.path, text) is not None
+        and bytecode(text) != bytecode(source.text)
+        and adds_mark(source.text, text) is None
+    )
+
+
 def _rewritten(source: Source, line: int, text: str, weight: float) -> Mutation:
     """A line of a file with another text behind its indentation."""
-    row = source.text[source.starts[line - 1] : source.starts[line]].rstrip("\n")
+    row = source.text[source.starts[line - 1] : source.starts[line]].rstrip("\r\n")
     start = source.starts[line - 1] + len(_indent(row))
     end = source.starts[line - 1] + len(row)
     return Mutation(

@@ -35,8 +35,8 @@ class RepairLimits:
     """Answers asked before anything is taken: what passes may still be wrong."""
     filled_lines: int = 16
     """Lines of a suspect in whose place a model that fills gaps is asked what it would write."""
-    likely: float = 0.5
-    """Share of the likelihood up to which edits that pass are unlikely all the same, so that such a model is asked for lines, too."""
+    likely: float = 2.0
+    """Nats by which some edit that passes has to be likelier than the unchanged code, else such a model is asked for lines, too."""
     weighed: int = 6
     """Leading behaviours whose likelihood such a model is asked for."""
     foretold: int = 6

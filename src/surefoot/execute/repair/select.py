@@ -7,7 +7,7 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from surefoot.execute.repair.candidates import FILL
@@ -39,7 +39,7 @@ class Weights:
     foretold: float = 0.8
     """What each value speaks for a behaviour that a model foretold for one of the calls on which behaviours differ."""
     likely: float = 3.0
-    """What the likelihood of a behaviour's code, as a share of that of all that pass and of the unchanged code, speaks for it."""
+    """What the likelihood of a behaviour's code, as a share of that of all that were weighed and of the unchanged code, speaks for it."""
     agreed: float = 0.9
     """Such a share from which on it is a word of the model for this very behaviour, as a sample is."""
     larger: float = 0.6
@@ -94,7 +94,7 @@ class Passing:
     dropped: bool = False
     """A name that the unchanged code reads is still there and read no more."""
     foretold: int = 0
-    """Calls on which it gives what a model foretold."""
+    """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
     """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
     kept: float | None = None
@@ -120,7 +120,7 @@ class Cluster:
     weight: float
     """What speaks for it."""
     likely: float = 0.0
-    """Its share of the likelihood of all that pass and of the unchanged code, 0..1."""
+    """Its share of the likelihood of all that were weighed and of the unchanged code, 0..1; 0 of what was not."""
 
     @property
     def samples(self) -> int:
@@ -169,7 +169,7 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
         reason = passing[0].special if passing else None
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
-    found = cluster(_sound(_steadiest(_best_examples(_told_apart(honest)))), weights)
+    found = cluster(_sound(_steadiest(_best_examples(honest))), weights)
     clusters = _ranked(found, weights, max_files)
     best = clusters[0]
     confidence = best.weight / (best.weight + _against(best, clusters[1:], weights))
@@ -219,7 +219,7 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> floa
 
 
 def _is_heard(best: Cluster, weights: Weights) -> bool:
-    """Whether a model said this very behaviour, in an answer or by finding no other one as likely."""
+    """Whether a model said this very behaviour, in an answer or by finding no other one that it weighed as likely."""
     return best.samples > 0 or best.likely >= weights.agreed
 
 
@@ -292,12 +292,6 @@ def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
 
 def _name(passing: Passing) -> str:
     return str(passing.candidate.candidate_id)
-
-
-def _told_apart(passing: Sequence[Passing]) -> list[Passing]:
-    """The candidates with those foretold values alone that some of them do not give: the others tell nobody apart."""
-    shared = min(p.foretold for p in passing) if passing[1:] else 0
-    return [replace(p, foretold=p.foretold - shared) for p in passing] if shared else list(passing)
 
 
 def _best_examples(passing: Sequence[Passing]) -> list[Passing]:

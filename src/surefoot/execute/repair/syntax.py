@@ -47,17 +47,28 @@ class SyntaxSearch:
         self._try_all([from_mutations(source, (m,)) for m in ranked], suspect, "single edits of")
 
     def fills(self, suspect: Suspect, lines: Sequence[Mutation]) -> list[Candidate]:
-        """Lines that a model would write, one by one, then the likeliest of them two and three at a time; those that were tried."""
+        """Lines that a model would write, one by one, then the likeliest of them two and three at a time; those that pass.
+
+        However many edits pass. What passes is not tried again with more lines, of which nothing would be asked.
+        """
         source = self._product[suspect.path]
         self._fills[suspect.key] = tuple(lines)
-        groups = [
-            group
-            for size in range(1, _MOST_FILLS + 1)
-            for group in itertools.combinations(lines if size == 1 else lines[:_LIKELY_FILLS], size)
-        ]
-        made = [from_mutations(source, group) for group in groups]
-        self._try_all(made, suspect, "lines of a model in")
-        return made
+        passed: dict[frozenset[Mutation], Candidate] = {}
+        for size in range(1, _MOST_FILLS + 1):
+            among = lines if size == 1 else lines[:_LIKELY_FILLS]
+            groups = [
+                group
+                for group in itertools.combinations(among, size)
+                if not any(smaller <= frozenset(group) for smaller in passed)
+            ]
+            made = [from_mutations(source, group) for group in groups]
+            self._try_all(made, suspect, "lines of a model in", capped=False)
+            passed.update(
+                (frozenset(group), candidate)
+                for group, candidate in zip(groups, made, strict=True)
+                if (tried := self._trials.seen(candidate)) is not None and tried.passed
+            )
+        return list(passed.values())
 
     def follow(self) -> None:
         """Further edits on top of those that mend a part of what fails; none of the others, which are far more."""
@@ -160,11 +171,13 @@ class SyntaxSearch:
         suspect: Suspect,
         what: str,
         refuse: Callable[[Candidate], str] | None = None,
+        *,
+        capped: bool = True,
     ) -> None:
         gauge = self._probing.gauge(suspect)
         told = f"{what} {suspect.key}"
         for candidate in candidates:
-            if self._full(passing=refuse is None):
+            if self._full(passing=capped and refuse is None):
                 break
             tried = self._trials.attempt(candidate, gauge, what=told, refuse=refuse)
             if tried is None:
@@ -219,9 +232,10 @@ def _apart(one: Mutation, other: Mutation) -> bool:
 def _stacked(first: Candidate, second: Candidate, sign: str) -> Candidate:
     """The second candidate told as an edit on top of the first; each file as the later of them has it."""
     whole = with_files_of(second, first)
+    under = first.generator.partition(":")[2]
     return Candidate(
         candidate_id=whole.candidate_id,
-        generator=f"{first.generator}{sign}{second.generator.removeprefix('ast:')}",
+        generator=f"ast:{under}{sign}{second.generator.removeprefix('ast:')}",
         edits=whole.edits,
         description=f"{first.description}; {second.description}",
         prior=first.prior * second.prior,
