@@ -10,18 +10,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.local_model import embedded
+from bench.local_model import metered
 from bench.repair.cases import Case, build
 from bench.repair.tasks import load
 from surefoot.decisions.candidate_edit import EditQuestion, EditView, propose_edits
 from surefoot.decisions.gap_fill import fill_gaps
 from surefoot.execute.repair.graft import head_of
-from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.system import SystemClock
-from surefoot.testing.ledger import MemoryLedger
-from surefoot.values import Ceilings, Gap
+from surefoot.values import Gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +101,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, required=True, help="the cases are made from it")
     parser.add_argument("--count", type=int, default=60, help="cases")
     options = parser.parse_args(argv)
-    clock = SystemClock()
-    journal = Journal(MemoryLedger(), clock)
-    ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
-    asker = MeteredModel(embedded(), journal, ceilings, clock)
+    asker, journal = metered()
     lines = likelier = written = told = 0
     for case in build(options.seed, "mutants", options.count).cases:
         for place in places(case):

@@ -10,7 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Sequence
 
-from bench.local_model import embedded
+from bench.local_model import metered
 from bench.repair.cases import REPAIRS, Case, build
 from bench.repair.grade import grade
 from bench.repair.tasks import Check, rng
@@ -18,11 +18,6 @@ from surefoot.decisions.foretold_value import ValueQuestion, foretell
 from surefoot.execute.repair.foretelling import LONGEST, word_of
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.source import parse, units
-from surefoot.kernel.journal import Journal
-from surefoot.kernel.metering import MeteredModel
-from surefoot.system import SystemClock
-from surefoot.testing.ledger import MemoryLedger
-from surefoot.values import Ceilings
 
 
 def calls_of(case: Case) -> list[tuple[str, str, str]]:
@@ -62,10 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--kind", choices=REPAIRS, default="mutants")
     parser.add_argument("--count", type=int, default=60, help="cases")
     options = parser.parse_args(argv)
-    clock = SystemClock()
-    journal = Journal(MemoryLedger(), clock)
-    ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
-    asker = MeteredModel(embedded(), journal, ceilings, clock)
+    asker, journal = metered()
     told: Counter[str] = Counter()
     for case in build(options.seed, options.kind, options.count).cases:
         calls = calls_of(case)

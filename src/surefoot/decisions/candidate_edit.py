@@ -291,8 +291,5 @@ def _code(title: str, text: str) -> str:
 
 
 def _masked(question: EditQuestion) -> str:
-    first, last = question.lines or (1, 1)
-    rows = question.code.split("\n")
-    masked = rows[first - 1]
-    indent = masked[: len(masked) - len(masked.lstrip())]
-    return "\n".join([*rows[: first - 1], indent + MASK, *rows[last:]])
+    before, after = _around(question)
+    return f"{before}{MASK}{after}"

@@ -54,7 +54,8 @@ class Infilling:
             if text and filled.logprob is not None:
                 weight = max(_LEAST_WEIGHT, math.exp(filled.logprob))
                 found.append(_rewritten(source, unit.first_line + n, text, weight))
-        useful = [m for m in found if _is_new(source, apply(source.text, m.edits))]
+        unchanged = bytecode(source.text)
+        useful = [m for m in found if _is_new(source, unchanged, apply(source.text, m.edits))]
         return tuple(sorted(useful, key=lambda m: (-m.weight, m.line)))
 
     def gains(self, shown: Shown, codes: Sequence[str]) -> tuple[float | None, ...]:
@@ -133,11 +134,11 @@ def _indent(row: str) -> str:
     return row[: len(row) - len(row.lstrip())]
 
 
-def _is_new(source: Source, text: str) -> bool:
+def _is_new(source: Source, unchanged: str | None, text: str) -> bool:
     """Whether a file's new text parses, does something else, and loses no secret to a mark."""
     return (
         parse(source.path, text) is not None
-        and bytecode(text) != bytecode(source.text)
+        and bytecode(text) != unchanged
         and adds_mark(source.text, text) is None
     )
 
