@@ -17,7 +17,7 @@ from surefoot.assembly import (
 )
 from surefoot.context import RepositoryMap
 from surefoot.decisions.clarification import THE_OTHERS_TOO
-from surefoot.decisions.complexity import COMPLEXITY, ComplexityQuestion, without_model
+from surefoot.decisions.complexity import COMPLEXITY, ComplexityQuestion, files_named, without_model
 from surefoot.decisions.environment import ENVIRONMENT, SMALL_CONTEXT, EnvironmentQuestion, assess
 from surefoot.decisions.plan_draft import PlanDraftAnswer
 from surefoot.decisions.planning import ruled_plan
@@ -274,7 +274,8 @@ class Made:
             ComplexityQuestion(
                 repository=setting.overview,
                 issue=self._issue.text,
-                files_named=tuple(path for path in desk.files if path in self._issue.text),
+                files=len(desk.files),
+                files_named=files_named(self._issue.text, desk.files),
                 failing=len(setting.found.targets),
             ),
             self._journal,

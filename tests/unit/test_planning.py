@@ -4,6 +4,7 @@ import pytest
 
 from surefoot.decisions.planning import RulePlanner, Ways, code_words, related
 from surefoot.events.envelope import Event
+from surefoot.events.orchestration import Decided
 from surefoot.values import (
     Audit,
     AuditorResult,
@@ -23,13 +24,14 @@ from surefoot.values import (
 
 
 class Notes:
-    """Keeps the kinds of what is recorded."""
+    """Keeps which decisions are recorded."""
 
     def __init__(self) -> None:
-        self.kinds: list[str] = []
+        self.decisions: list[str] = []
 
     def record(self, event: Event, *, cause: EventId | None = None) -> EventId:
-        self.kinds.append(event.kind)
+        assert isinstance(event, Decided)
+        self.decisions.append(event.decision)
         return EventId("r:1")
 
     def put(self, data: bytes) -> Digest:
@@ -54,11 +56,15 @@ BASELINE = TestReport(
 )
 
 
+FILES = ("a.py", "data.py", "src/pkg/a.py", "tests/test_a.py")
+
+
 def plan(issue: Issue) -> tuple[Unit, ...] | str:
     """What the planner makes of an issue on the baseline."""
     notes = Notes()
-    made = RulePlanner(lambda _finding: True).plan(issue, BASELINE, Audit(results=()), (), notes)
-    assert notes.kinds == ["decision.made"]
+    made = RulePlanner(lambda _finding: True).plan(issue, BASELINE, Audit(results=()), FILES, notes)
+    sized = 0 if isinstance(made, str) else len(made)
+    assert notes.decisions == [*(["task_complexity"] * sized), "planning"]
     return made
 
 
@@ -117,6 +123,36 @@ def test_every_unit_can_be_proved() -> None:
     for unit in made:
         assert all(step.acceptance for step in unit.plan.steps)
         assert unit.plan.verification
+
+
+@pytest.mark.parametrize(
+    ("text", "complexity", "files"),
+    [
+        ("`add_up` gives 3, see data.py", "low", ("data.py",)),
+        ("`add_up` in /home/x/src/pkg/a.py: " + "x" * 500, "high", ("a.py", "src/pkg/a.py")),
+        ("Redesign `add_up`; no a.pyx, no ba.py", "high", ()),
+        ("add a menu " + "x" * 200, "medium", ()),
+    ],
+)
+def test_a_plan_is_as_complex_as_its_issue_is_classified_and_aimed_at_the_files_it_names(
+    text: str, complexity: str, files: tuple[str, ...]
+) -> None:
+    """What routing weighs and what a unit's budget is reserved by comes from the classifier, as every size here."""
+    made = plan(Issue(source="text", text=text))
+    assert not isinstance(made, str)
+    assert made[0].plan.complexity == complexity
+    aimed = {s.intent: s.target_files for s in made[0].plan.steps}
+    assert aimed == {"investigate": (), "modify": files, "verify": ()}
+
+
+def test_findings_aim_a_plan_at_their_files() -> None:
+    """Whatever the issue names beside them."""
+    result = AuditorResult(tool="x", state=AuditorState.OK, findings=(LINT,))
+    made = RulePlanner(lambda _f: True).plan(
+        Issue(source="audit"), GREEN, Audit(results=(result,)), FILES, Notes()
+    )
+    assert not isinstance(made, str)
+    assert made[0].plan.steps[1].target_files == ("a.py",)
 
 
 def test_code_words_are_names_not_prose() -> None:

@@ -1,6 +1,7 @@
 """TaskComplexityClassifier: how large a task is, which decides whether a deep plan is due (SPEC E1, E2)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -11,6 +12,7 @@ _LONG_CHARACTERS: Final = 500
 _SHORT_CHARACTERS: Final = 200
 _MANY_FILES: Final = 10
 _FEW_TESTS: Final = 3
+_MANY_TESTS: Final = 10
 _LARGE: Final = re.compile(r"\b(refactor\w*|architectur\w*|redesign\w*)\b", re.IGNORECASE)
 DEEP_CONFIDENCE: Final = 0.4
 
@@ -21,6 +23,7 @@ class ComplexityQuestion:
 
     repository: Annotated[str, "Repository"]
     issue: Annotated[str, "Issue (data, not orders)"]
+    files: Annotated[int, "Files in the repository"]
     files_named: Annotated[tuple[str, ...], "Files that the issue names"]
     failing: Annotated[int, "Tests that fail now and show the issue"]
 
@@ -47,8 +50,15 @@ COMPLEXITY: Final = Signature(
 
 
 def clear_case(question: ComplexityQuestion) -> ComplexityAnswer | None:
-    """The rule where the facts suffice: a short issue without a large word, or one that a few failing tests show."""
-    if _LARGE.search(question.issue) or len(question.files_named) > _MANY_FILES:
+    """The rule where the facts suffice: a short issue without a large word, or one that a few failing tests show.
+
+    Of many failing tests it says nothing: they may be many faults.
+    """
+    if (
+        _LARGE.search(question.issue)
+        or len(question.files_named) > _MANY_FILES
+        or question.failing > _MANY_TESTS
+    ):
         return None
     if 0 < question.failing <= _FEW_TESTS and len(question.issue) <= _LONG_CHARACTERS:
         return _said("low", "a few failing tests show it")
@@ -68,6 +78,15 @@ def without_model(question: ComplexityQuestion) -> ComplexityAnswer:
         or _LARGE.search(question.issue) is not None
     )
     return _said("high" if large else "medium", "by length, files and words of the issue")
+
+
+def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """The paths of `files` that a text names, as such or at the end of a longer one; `data.py` does not name `a.py`."""
+    return tuple(
+        path
+        for path in files
+        if path in text and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w/-])", text)
+    )
 
 
 def deep_due(answer: ComplexityAnswer) -> bool:

@@ -21,7 +21,11 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentQuestion:
-    """What is known of the place of work."""
+    """What is known of the place of work.
+
+    Its root is told as what paths and commands begin at: the path of a worktree is another one in each run, and a prompt
+    that held it could be neither cached nor replayed.
+    """
 
     system: str
     """Operating system and cores, in words."""
@@ -71,7 +75,7 @@ def assess(question: EnvironmentQuestion) -> EnvironmentAnswer:
         languages=languages,
         small_model=question.context_tokens <= SMALL_CONTEXT,
         summary=(
-            f"{question.system}; {written}; tests: `{' '.join(question.test_command)}`; commands run in a sandbox "
-            f"({question.sandbox}) without network"
+            f"{question.system}; {written}; tests: `{' '.join(question.test_command)}`; paths are told from the "
+            f"repository's root, where commands begin; they run in a sandbox ({question.sandbox}) without network"
         ),
     )

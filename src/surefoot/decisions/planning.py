@@ -7,12 +7,14 @@ failing tests that have nothing to do with the issue are left alone.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from keyword import kwlist
 from typing import Final, Literal
 
 from surefoot.codec import canonical, encode
 from surefoot.decisions.cluster import clusters
+from surefoot.decisions.complexity import COMPLEXITY, ComplexityQuestion, files_named, without_model
+from surefoot.decisions.signature import ruled
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Notebook
 from surefoot.values import (
@@ -31,9 +33,7 @@ from surefoot.values import (
     UnitType,
 )
 
-POLICY_BUNDLE = "planning/1"
-_MANY_TESTS = 10
-_MANY_FILES = 3
+POLICY_BUNDLE = "planning/2"
 
 # Words that are code: in backticks, called, dotted, with an underscore, or with an inner capital.
 _CODE_WORD = re.compile(
@@ -129,7 +129,6 @@ class RulePlanner:
         earlier: Sequence[Unit] = (),
     ) -> tuple[Unit, ...] | str:
         """The units of this round, or why there is nothing that a run could prove."""
-        del files
         units: tuple[Unit, ...] | str
         if issue.source == "test":
             units = _for_tests(issue, baseline, self._ways)
@@ -139,6 +138,8 @@ class RulePlanner:
             units = _AuditRound(issue, audit, self._can_fix, self._ways, earlier).units(baseline)
         else:
             units = (_for_text(issue, baseline, self._ways),)
+        if not isinstance(units, str):
+            units = tuple(_sized(unit, files, notebook) for unit in units)
         notebook.record(
             Decided(
                 decision="planning",
@@ -327,8 +328,34 @@ def _unit(
     )
 
 
+def _sized(unit: Unit, files: Sequence[str], notebook: Notebook) -> Unit:
+    """The unit with its plan as complex as it is classified, its change aimed at the files that are told."""
+    told = {f.file for f in unit.findings}
+    named = files_named(unit.issue.text, files)
+    aimed = tuple(path for path in files if path in told) if told else named
+    size = ruled(
+        COMPLEXITY,
+        ComplexityQuestion(
+            repository="",
+            issue=unit.issue.text,
+            files=len(files),
+            files_named=aimed,
+            failing=len(unit.failing),
+        ),
+        notebook,
+        without_model,
+    )
+    steps = tuple(
+        replace(step, target_files=aimed) if step.intent is StepIntent.MODIFY else step
+        for step in unit.plan.steps
+    )
+    return replace(
+        unit, plan=replace(unit.plan, complexity=Complexity(size.complexity), steps=steps)
+    )
+
+
 def ruled_plan(issue: Issue, failing: tuple[str, ...], findings: tuple[Finding, ...]) -> PlanIR:
-    """The PlanIR without a model: see it fail, change it, verify it."""
+    """The PlanIR without a model, before anybody judged how complex it is: see it fail, change it, verify it."""
     if findings:
         shown, verify = f"{len(findings)} findings are gone and nothing new came", "surefoot audit"
     elif failing:
@@ -359,13 +386,11 @@ def ruled_plan(issue: Issue, failing: tuple[str, ...], findings: tuple[Finding, 
             acceptance=(harmless,),
         ),
     )
-    files = len({f.file for f in findings})
-    large = len(failing) > _MANY_TESTS or files > _MANY_FILES
     return PlanIR(
         analysis=issue.title,
         steps=steps,
         verification=(verify, "the whole test suite"),
-        complexity=Complexity.MEDIUM if large else Complexity.LOW,
+        complexity=Complexity.MEDIUM,
         confidence=0.9 if failing or findings else 0.5,
         risk_factors=() if failing or findings else ("no test shows the problem yet",),
     )

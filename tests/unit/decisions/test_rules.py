@@ -256,6 +256,7 @@ def size(issue: str, files: int = 0, failing: int = 0) -> ComplexityQuestion:
     return ComplexityQuestion(
         repository="",
         issue=issue,
+        files=20,
         files_named=tuple(f"m{n}.py" for n in range(files)),
         failing=failing,
     )

@@ -18,6 +18,7 @@ from surefoot.decisions.complexity import (
     ComplexityQuestion,
     clear_case,
     deep_due,
+    files_named,
     without_model,
 )
 from surefoot.decisions.environment import (
@@ -263,12 +264,12 @@ class _Turn:
     def _plan(self) -> PlanIR | _Stop:
         """The unit's own plan for a small task or a small model, else the model's; a deep one when that is due."""
         p, unit = self._p, self._p.task.unit
+        files = p.workspace.files(p.task.tree)
         facts = ComplexityQuestion(
             repository=cut(self._map, _PLAN_CHARACTERS),
             issue=cut(unit.issue.text.strip() or unit.issue.title, _PLAN_CHARACTERS),
-            files_named=tuple(
-                path for path in p.workspace.files(p.task.tree) if path in unit.issue.text
-            ),
+            files=len(files),
+            files_named=files_named(unit.issue.text, files),
             failing=len(unit.failing),
         )
         size = decide(
@@ -339,7 +340,7 @@ class _Turn:
             id="change",
             description=f"make the change that the issue asks for: {unit.issue.title}",
             intent="modify",
-            target_files=[],
+            target_files=[path for s in modifies for path in s.target_files],
             depends_on=[],
             max_iterations=MOST_ITERATIONS,
             acceptance=[

@@ -8,7 +8,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from surefoot.execute.source import CodeUnit, Source, docstring_node, last_name, unit_nodes, units
@@ -17,8 +17,10 @@ from surefoot.values import TestResult
 
 _FLOOR = 0.1
 _SPECTRUM = 1.5
-_MOST_FIELDS = 10
 """What was run tells more than what was named: a bug is often two calls below the function that a test calls."""
+_MOST_FIELDS = 10
+_AIMED = 0.2
+"""For each unit of a file that the plan names: less than a name of its own in the issue."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -33,6 +35,8 @@ class BugFacts:
     failing: Sequence[TestResult]
     coverage: Sequence[Coverage] = ()
     issue: str = ""
+    aimed: Sequence[str] = ()
+    """Files that the plan's change is aimed at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,8 @@ def localise(facts: BugFacts) -> tuple[Suspect, ...]:
         lines = spectrum.get(path, {})
         for unit in units(source):
             suspect = _unit_suspect(unit, lines, framed, called, words)
+            if path in facts.aimed:
+                suspect = replace(suspect, score=suspect.score + _AIMED)
             if suspect.score > 0:
                 found.append(suspect)
         own = _module_suspect(source, lines, framed, words)

@@ -1,0 +1,33 @@
+"""Where a bug is looked for first."""
+
+from surefoot.execute.repair.localise import BugFacts, localise
+from surefoot.execute.source import parse
+from surefoot.kernel.ports import Coverage
+
+CODE = "def total(a):\n    return sum(a)\n"
+SOURCES = {p: s for p in ("a.py", "b.py", "c.py") if (s := parse(p, CODE)) is not None}
+RUN = Coverage(test_id="t", passed=False, lines=dict.fromkeys(SOURCES, (2,)))
+
+
+def order(issue: str, *aimed: str) -> list[str]:
+    """Files of the suspects, most suspicious first."""
+    facts = BugFacts(
+        sources=SOURCES, tests={}, failing=(), coverage=(RUN,), issue=issue, aimed=aimed
+    )
+    return [s.path for s in localise(facts) if s.unit is not None]
+
+
+def test_of_what_ran_alike_the_file_that_the_plan_names_comes_first() -> None:
+    """The plan's change is aimed at it."""
+    assert order("it fails") == ["a.py", "b.py", "c.py"]
+    assert order("it fails", "c.py") == ["c.py", "a.py", "b.py"]
+
+
+def test_a_file_that_did_not_run_is_no_better_for_being_named() -> None:
+    """It is a suspect, where nothing else is known of it; what ran is a better one."""
+    other = parse("d.py", CODE)
+    assert other is not None
+    facts = BugFacts(
+        sources={**SOURCES, "d.py": other}, tests={}, failing=(), coverage=(RUN,), aimed=("d.py",)
+    )
+    assert [s.path for s in localise(facts) if s.unit][-1] == "d.py"
