@@ -292,16 +292,19 @@ def test_an_item_goes_on_in_the_lines_below_it() -> None:
 def test_the_last_word_weighs_facts_first() -> None:
     """In this order: build, tests, proofs, musts."""
     good = SolutionQuestion(build="Success", tests="Pass", unproved=(), requirements=())
-    assert verify(good).verdict == "PASS"
+    word = verify(good)
+    assert (word.verdict, word.next_action, word.confidence) == ("PASS", "accept", 1.0)
     met = (
         ("a", True, "SATISFIED", ""),
         ("b", False, "PARTIAL", "half"),
         ("c", True, "UNKNOWN", ""),
     )
-    assert verify(replace(good, requirements=met)).verdict == "PASS"
+    word = verify(replace(good, requirements=met))
+    assert (word.verdict, word.next_action) == ("PASS", "accept")
+    assert word.confidence == pytest.approx(2 / 3)
     unmet = (("a", True, "PARTIAL", "half"), *met, ("d", True, "NOT_ADDRESSED", ""))
     word = verify(replace(good, requirements=unmet))
-    assert word.verdict == "RETRY"
+    assert (word.verdict, word.next_action) == ("RETRY", "do-again")
     assert word.explanation == "PARTIAL: a (missing: half); NOT_ADDRESSED: d"
     for broken in (
         replace(good, build="Error"),
@@ -309,6 +312,36 @@ def test_the_last_word_weighs_facts_first() -> None:
         replace(good, unproved=("x",)),
     ):
         assert verify(replace(broken, requirements=met)).verdict == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "follows"),
+    [
+        (ReportState.COLLECTION_ERROR, "collection", "mend"),
+        (ReportState.CRASHED, "crash", "mend"),
+        (ReportState.FORGED, "forged", "mend"),
+        (ReportState.TOOL_MISSING, "tool-missing", "ask"),
+        (ReportState.FOREIGN_CODE, "foreign-code", "ask"),
+    ],
+)
+def test_what_no_edit_mends_is_a_person_s(state: ReportState, error: str, follows: str) -> None:
+    """The veto says so, and does not send the next turn to look for a change that cannot help."""
+    facts = RunFacts(state=state, passed=3, failing=())
+    build, tests = build_status(facts), test_status(facts)
+    assert build.error_type == error
+    word = verify(
+        SolutionQuestion(
+            build=build.status,
+            error=build.error_type,
+            actionable=build.actionable,
+            tests=tests.status,
+            unproved=(),
+            requirements=(),
+        )
+    )
+    assert (word.verdict, word.next_action) == ("FAIL", follows)
+    assert error in word.explanation
+    assert ("a person has to" in word.explanation) == (follows == "ask")
 
 
 @pytest.mark.parametrize("state", list(ReportState))

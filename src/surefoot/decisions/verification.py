@@ -5,7 +5,7 @@ against them. A model is asked one thing only, whether a requirement is met by t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -14,19 +14,33 @@ from surefoot.decisions.signature import Signature
 from surefoot.values import Evidence, ReportState
 
 BuildStatus = Literal["Success", "Error", "Fatal"]
+BuildError = Literal[
+    "none", "crash", "collection", "unparsable", "tool-missing", "foreign-code", "forged"
+]
 TestStatus = Literal["Pass", "Fail", "Skip", "Error"]
 TestFailure = Literal[
     "none", "assertion", "exception", "timeout", "nothing-collected", "not-understood"
 ]
 Verdict = Literal["PASS", "FAIL", "RETRY"]
+NextAction = Literal["accept", "mend", "do-again", "ask"]
 
 DOUBTED: Final = 0.5
 """Confidence below which a SATISFIED counts as no judgement. What a judge holds against work counts however sure it is."""
 _RETRY: Final = "to be done again: "
-_BUILDS: Final = frozenset(
-    {ReportState.COMPLETE, ReportState.TIMEOUT, ReportState.NOTHING_COLLECTED}
-)
-_FATAL: Final = frozenset({ReportState.TOOL_MISSING, ReportState.FOREIGN_CODE, ReportState.FORGED})
+_ERRORS: Final[Mapping[ReportState, BuildError]] = {
+    ReportState.COMPLETE: "none",
+    ReportState.TIMEOUT: "none",
+    ReportState.NOTHING_COLLECTED: "none",
+    ReportState.CRASHED: "crash",
+    ReportState.COLLECTION_ERROR: "collection",
+    ReportState.UNPARSABLE: "unparsable",
+    ReportState.TOOL_MISSING: "tool-missing",
+    ReportState.FOREIGN_CODE: "foreign-code",
+    ReportState.FORGED: "forged",
+}
+_FATAL: Final = frozenset({"tool-missing", "foreign-code", "forged"})
+_OUT_OF_REACH: Final = frozenset({"tool-missing", "foreign-code"})
+"""Errors of the place of work; those of the code are mended by an edit."""
 _ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(?P<text>.*\w\w.*)$")
 _OPTIONAL: Final = re.compile(r"\b(optional(?:ly)?|nice to have|if possible)\b", re.IGNORECASE)
 
@@ -47,6 +61,9 @@ class BuildAnswer:
     """Whether the code could be loaded at all."""
 
     status: BuildStatus
+    error_type: BuildError
+    actionable: bool
+    """An edit may mend it; nothing is to be mended in what builds."""
     reason: str
 
 
@@ -77,10 +94,15 @@ TEST_STATUS: Final = Signature(
 
 def build_status(facts: RunFacts) -> BuildAnswer:
     """A run that could not load the code, or could not start, did not build."""
-    if facts.state in _BUILDS:
-        return BuildAnswer(status="Success", reason="the tests could be loaded")
+    error = _ERRORS[facts.state]
+    if error == "none":
+        told = "the tests could be loaded"
+        return BuildAnswer(status="Success", error_type=error, actionable=False, reason=told)
     return BuildAnswer(
-        status="Fatal" if facts.state in _FATAL else "Error", reason=f"the run is {facts.state}"
+        status="Fatal" if error in _FATAL else "Error",
+        error_type=error,
+        actionable=error not in _OUT_OF_REACH,
+        reason=f"the run is {facts.state}",
     )
 
 
@@ -210,6 +232,10 @@ class SolutionQuestion:
     """Everything that the last word rests on."""
 
     build: BuildStatus
+    error: BuildError = "none"
+    """Of the build."""
+    actionable: bool = False
+    """Whether an edit may mend the build."""
     tests: TestStatus
     failure: TestFailure = "none"
     """Of the tests."""
@@ -221,10 +247,14 @@ class SolutionQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolutionAnswer:
-    """The last word, and why."""
+    """The last word, why, and what follows from it."""
 
     verdict: Verdict
     explanation: str
+    next_action: NextAction
+    """`mend` what does not build, pass or prove; `do-again` what is not met; `ask` where no edit helps."""
+    confidence: float
+    """0 to 1: the share of the requirements that somebody judged; facts are sure."""
 
 
 SOLUTION: Final = Signature(
@@ -238,24 +268,45 @@ SOLUTION: Final = Signature(
 def verify(question: SolutionQuestion) -> SolutionAnswer:
     """A failing build or test outweighs every word; PARTIAL on a must blocks; what nobody judged is said."""
     if question.build != "Success":
-        return SolutionAnswer(verdict="FAIL", explanation=f"the build is {question.build}")
+        told = f"the build is {question.build} ({question.error})"
+        if question.actionable:
+            return _failed(told)
+        return _failed(f"{told}; no edit mends that, a person has to", "ask")
     if question.tests != "Pass":
-        told = f"the tests are {question.tests} ({question.failure})"
-        return SolutionAnswer(verdict="FAIL", explanation=told)
+        return _failed(f"the tests are {question.tests} ({question.failure})")
     if question.unproved:
-        return SolutionAnswer(verdict="FAIL", explanation=question.unproved[0])
+        return _failed(question.unproved[0])
     unmet = [
         f"{status}: {text}" + (f" (missing: {missing})" if missing.strip() else "")
         for text, must, status, missing in question.requirements
         if must and status in ("PARTIAL", "NOT_ADDRESSED")
     ]
     if unmet:
-        return SolutionAnswer(verdict="RETRY", explanation="; ".join(unmet))
+        return SolutionAnswer(
+            verdict="RETRY",
+            explanation="; ".join(unmet),
+            next_action="do-again",
+            confidence=_judged_share(question),
+        )
     nobody = sum(status == "UNKNOWN" for _, _, status, _ in question.requirements)
     told = "nothing asked for is missing"
     if nobody:
         told = f"nobody judged {nobody} of {len(question.requirements)} requirements"
-    return SolutionAnswer(verdict="PASS", explanation=f"builds and passes; {told}")
+    return SolutionAnswer(
+        verdict="PASS",
+        explanation=f"builds and passes; {told}",
+        next_action="accept",
+        confidence=_judged_share(question),
+    )
+
+
+def _failed(why: str, next_action: NextAction = "mend") -> SolutionAnswer:
+    return SolutionAnswer(verdict="FAIL", explanation=why, next_action=next_action, confidence=1.0)
+
+
+def _judged_share(question: SolutionQuestion) -> float:
+    judged = [status != "UNKNOWN" for _, _, status, _ in question.requirements]
+    return sum(judged) / len(judged) if judged else 1.0
 
 
 def is_retry(told: str) -> bool:

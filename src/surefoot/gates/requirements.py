@@ -67,6 +67,8 @@ class RequirementReviewer:
             SOLUTION,
             SolutionQuestion(
                 build=build.status,
+                error=build.error_type,
+                actionable=build.actionable,
                 tests=tests.status,
                 failure=tests.failure_category,
                 unproved=against,
@@ -78,12 +80,12 @@ class RequirementReviewer:
         by: Literal["rule", "model"] = (
             "model" if any(status != _UNKNOWN for _, _, status, _ in judged) else "rule"
         )
-        if word.verdict == "PASS" and why:
+        if word.next_action == "accept" and word.confidence < 1:
             told = f"{word.explanation} ({why})"
             return Review(verdict="WAIVER", action="PROCEED", reason=told, decided_by=by)
-        if word.verdict == "PASS":
+        if word.next_action == "accept":
             return Review(verdict="PASS", action="PROCEED", reason=word.explanation, decided_by=by)
-        told = retry(word) if word.verdict == "RETRY" else word.explanation
+        told = retry(word) if word.next_action == "do-again" else word.explanation
         return Review(
             verdict="FAIL",
             action="BLOCK",
