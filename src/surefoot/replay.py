@@ -49,8 +49,10 @@ class Replayed:
 def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     """Do a run again from its record, in a worktree of its own that is gone afterwards.
 
+    Of a run that executes a plan, the runs of its units are done again, one after the other.
+
     Raises:
-        UsageError: The run has not come to a stop, or it never began.
+        UsageError: The run has not come to a stop, or it never began; or a unit's run is not here.
     """
     broken = verify_chain(project.ledger_file(run_id))
     if broken is not None:
@@ -63,8 +65,7 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
         )
     blobs = BlobStore(project.blobs)
     if thaw(blobs.get(opened.settings)).request.plan is not None:
-        units = ", ".join(story.state.plan.children) or "none yet"
-        raise UsageError(f"run {run_id} executes a plan; replay the runs of its units: {units}")
+        return _each(project, tuple(story.state.plan.children), around)
     try:
         tape = Tape(tuple(read_events(project.ledger_file(run_id))), blobs.get)
     except LedgerError as error:
@@ -74,6 +75,19 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     except LedgerError as error:
         return Replayed(compared=tape.compared, divergence=str(error))
     return Replayed(compared=tape.compared, divergence=tape.unmet())
+
+
+def _each(project: Project, units: tuple[RunId, ...], around: Surroundings) -> Replayed:
+    """The runs of a plan's units, up to the first that differs. Their order beside each other is nothing that is done again."""
+    compared = 0
+    for unit in units:
+        if not project.ledger_file(unit).is_file():
+            raise UsageError(f"the unit's run {unit} is not here; a bundle of its own holds it")
+        played = replay(project, unit, around)
+        compared += played.compared
+        if played.divergence is not None:
+            return Replayed(compared=compared, divergence=f"{unit}: {played.divergence}")
+    return Replayed(compared=compared, divergence=None)
 
 
 @contextmanager

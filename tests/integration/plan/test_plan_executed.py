@@ -9,6 +9,7 @@ from bench.paths import model_path
 from tests.integration.plan.almanac import DEFECTS, SOLUTIONS, THREE, Almanac, rules
 from tests.integration.steps import call, done
 
+from surefoot.cli.common import NO
 from surefoot.events.calls import ModelReplied
 from surefoot.events.plans import ChildEnded, ChildStarted
 from surefoot.ledger import read_events
@@ -72,7 +73,18 @@ def test_three_defects_are_mended_beside_each_other_by_a_small_model(tmp_path: P
         {"purpose": "candidate_edit", "pattern": rf"(?i)function\W{{1,3}}{name}\b", "reply": code}
         for name, code in right.items()
     )
-    mended_beside_each_other(kit, model)
+    first, *_, last = mended_beside_each_other(kit, model)
+    plan = first.parent.name.partition(".")[0]
+    again = kit.surefoot("replay", plan, "--json")
+    assert again.returncode == 0, again.stdout + again.stderr
+    told = json.loads(again.stdout.splitlines()[-1])
+    assert told["identical"]
+    last.write_bytes(last.read_bytes().replace(b'"decided_by":"rule"', b'"decided_by":"model"', 1))
+    again = kit.surefoot("replay", plan, "--json")
+    assert again.returncode == NO
+    parted = json.loads(again.stdout.splitlines()[-1])
+    assert parted["divergence"].startswith(f"{last.parent.name}: ")
+    assert 0 < parted["compared"] < told["compared"]
 
 
 @pytest.mark.model
