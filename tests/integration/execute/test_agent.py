@@ -341,6 +341,39 @@ def test_what_a_failed_check_means_changes_the_plan(
     assert len(asked) == actions.count("Escalate")
 
 
+def test_a_check_that_breaks_off_unknown_is_named_by_the_model(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """No word of the output says what a killed process means; the model does, and the step that follows tells it."""
+    root = repository(tmp_path, BUG)
+    killed = "import os\n\nos.kill(os.getpid(), 6)\n\n\ndef show"
+    told = "the new call ends the process; take it out"
+    named = {"explanation": told, "category": "CompileError", "action": "FixAndRetry"}
+    rules = [
+        {"purpose": "failure_triage", "reply": json.dumps(named)},
+        {
+            "purpose": "tool_call",
+            "pattern": rf"(?s)\A(?=.*{told})(?=.*kill)",
+            "reply": call("file_edit", path="till/money.py", search=killed, replace="def show"),
+        },
+        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
+        {
+            "purpose": "tool_call",
+            "pattern": r"(?s)\A(?!.*os.kill)",
+            "reply": call("file_edit", path="till/money.py", search="def show", replace=killed),
+        },
+        {"purpose": "tool_call", "reply": done()},
+    ]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    seen = events(surefoot, root, run["run_id"])
+    plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
+    assert f"FixAndRetry, CompileError: {told}" in plans
+    by = [e["decided_by"] for e in seen if e.get("decision") == "failure_triage"]
+    assert by[0] == "model"
+    assert run["status"] == "complete", run["reason"]
+
+
 def test_the_next_turn_knows_how_the_last_one_ended(surefoot: Surefoot, tmp_path: Path) -> None:
     """Its checkpoint, what it learned and that its work is gone are known; the model here does nothing right before it reads of it."""
     root = repository(tmp_path, BUG)

@@ -15,7 +15,15 @@ from surefoot.decisions.complexity import (
     without_model,
 )
 from surefoot.decisions.environment import EnvironmentQuestion, assess
-from surefoot.decisions.failure_triage import TriageQuestion, diagnose, revised
+from surefoot.decisions.failure_triage import (
+    TriageAnswer,
+    TriageQuestion,
+    clear_failure,
+    diagnose,
+    misses_own,
+    revised,
+    unfit,
+)
 from surefoot.decisions.plan_ir import PlannedStep, PlanningAnswer, ordered, plan_of, problem
 from surefoot.decisions.planning import kind_of
 from surefoot.decisions.tool_result import ToolResultQuestion, step_score, value
@@ -121,7 +129,7 @@ def test_the_score_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("output", "complaints", "category", "action"),
     [
-        ("", ("must pass and do not: t.py::a",), "TestFailure", "FixAndRetry"),
+        ("", ("must pass and do not: t.py::a",), "Unknown", "FixAndRetry"),
         ("SyntaxError: invalid syntax", (), "CompileError", "FixAndRetry"),
         ("MemoryError", ("crashed",), "OutOfMemory", "RetryLarger"),
         ("ModuleNotFoundError: No module named 'numpy'", (), "MissingDependency", "Escalate"),
@@ -154,8 +162,20 @@ def triage(output: str, complaints: tuple[str, ...], attempt: int = 0) -> Triage
         timed_out=False,
         attempt=attempt,
         most_attempts=3,
-        product=("shop/__init__.py",),
+        is_own=misses_own(output, ("shop/__init__.py",)),
     )
+
+
+def test_a_failure_that_no_rule_knows_is_a_model_s_to_name() -> None:
+    """Not that of tests that ran to their end, nor one whose words are known, nor one after which the turn ends."""
+    broke_off = triage("Segmentation fault", ("the run is crashed",))
+    assert clear_failure(broke_off) is None
+    assert clear_failure(replace(broke_off, ran_whole=True)) is not None
+    assert clear_failure(replace(broke_off, output="MemoryError")) is not None
+    assert clear_failure(replace(broke_off, attempt=3)) == diagnose(replace(broke_off, attempt=3))
+    said = TriageAnswer(explanation="e", category="OutOfMemory", action="RetryLarger")
+    assert unfit(broke_off, said) == ""
+    assert "RetryLarger" in unfit(replace(broke_off, attempt=1), said)
 
 
 def test_triage_ends_by_itself() -> None:

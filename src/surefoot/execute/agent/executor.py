@@ -27,7 +27,16 @@ from surefoot.decisions.environment import (
     EnvironmentQuestion,
     assess,
 )
-from surefoot.decisions.failure_triage import TRIAGE, TriageQuestion, diagnose, revised
+from surefoot.decisions.failure_triage import (
+    TRIAGE,
+    TriageAnswer,
+    TriageQuestion,
+    clear_failure,
+    diagnose,
+    misses_own,
+    revised,
+    unfit,
+)
 from surefoot.decisions.plan_ir import (
     DEEP_PLANNING,
     MOST_ITERATIONS,
@@ -87,6 +96,8 @@ _PLAN_CHARACTERS: Final = 12_000
 _SHOWN: Final = 160
 _MOST_FACTS: Final = 30
 _FACT_CHARACTERS: Final = 1_000
+_TRIAGED_CHARACTERS: Final = 4_000
+"""Of the end of what the checks printed."""
 _MAP_SHARE: Final = 6
 """Of a model's context, the map of the repository takes one part in so many."""
 
@@ -546,16 +557,19 @@ class _Turn:
         report = self._checked.report
         facts = TriageQuestion(
             complaints=self._checked.complaints,
-            output=report.output,
+            output=report.output[-_TRIAGED_CHARACTERS:],
             exit_code=report.exit_code,
             timed_out=report.state is ReportState.TIMEOUT,
             ran_whole=report.state is ReportState.COMPLETE,
             attempt=attempt,
             most_attempts=self._limits.revisions,
-            product=self._p.workspace.files(self._tree),
+            is_own=misses_own(
+                f"{report.output}\n{self._checked.complaints}",
+                self._p.workspace.files(self._tree),
+            ),
         )
-        found = ruled(TRIAGE, facts, self._p.notebook, diagnose)
-        left = revised(plan, facts, found.action)
+        found, told = self._diagnosed(facts)
+        left = revised(plan, facts, found.action, told)
         self._revise(left, f"{found.action}, {found.category}: {found.explanation}")
         if found.action == "Abort":
             return _Stop(
@@ -573,6 +587,23 @@ class _Turn:
         if left.room > plan.room:
             self._p.checks.give(left.room)
         return left
+
+    def _diagnosed(self, facts: TriageQuestion) -> tuple[TriageAnswer, str]:
+        """What a failure is, and what a model says of it: asked only where no rule knows the failure, and large enough."""
+        p = self._p
+        said = decide(
+            TRIAGE,
+            facts,
+            p.asker,
+            p.notebook,
+            rule=diagnose if self._place.small_model else clear_failure,
+            otherwise=diagnose,
+            check=lambda answer: unfit(facts, answer),
+            seed=p.task.seed,
+        )
+        if isinstance(said, Unanswered):
+            return ruled(TRIAGE, facts, p.notebook, diagnose), ""
+        return said.answer, said.answer.explanation if said.decided_by == "model" else ""
 
     # --- what is said ----------------------------------------------------------------------------
 
