@@ -43,6 +43,26 @@ def test_a_function_without_a_body_is_written(tmp_path: Path) -> None:
     assert 'assert shout("oh no", 3)' in shop.show(f"{run['commit']}:{new_test(run)}")
 
 
+def test_a_test_that_no_answer_passes_is_written_anew(tmp_path: Path) -> None:
+    """Without an example the model writes the test, and may ask for what nobody wants; the next turn's is another one."""
+    code = 'def twice(text):\n    """The text two times in a row, with a blank between."""\n    raise NotImplementedError\n'
+    tests = "import shop\n\n\ndef test_there():\n    assert shop.twice\n"
+    shop = Shop(tmp_path, tests, code=code)
+    wrong, right = (
+        f"```python\nfrom shop import twice\n\n\ndef test_twice():\n    assert len(twice('')) == {length}\n"
+        for length in (0, 1)
+    )
+    answers = [f"    return {text}\n" for text in ('text + " " + text', '" ".join([text, text])')]
+    rules = [
+        {"purpose": "reproduce_test", "replies": [wrong, right]},
+        {"pattern": "twice", "replies": ["def twice(text):\n" + answer for answer in answers]},
+    ]
+    run = shop.run("solve", "Implement `twice`", *SEARCH, "--model", shop.scripted(rules))
+    assert run["status"] == "complete", run["reason"]
+    assert run["turns"] == 2
+    assert "assert len(twice('')) == 1" in shop.show(f"{run['commit']}:{new_test(run)}")
+
+
 def test_an_answer_that_breaks_an_example_is_not_taken(tmp_path: Path) -> None:
     """One of two examples is not enough."""
     shop = Shop(tmp_path, TESTS, code=STUB)

@@ -48,6 +48,8 @@ class _Goal:
 
     failing: tuple[str, ...]
     added: tuple[FileEdit, ...] = ()
+    guessed: bool = False
+    """The model wrote the test."""
 
 
 class RepairExecutor:
@@ -136,9 +138,9 @@ class _Round:
         ids = tuple(r.test_id for r in found.failing)
         self._learn(
             "reproduced",
-            f"{ids[0]} fails, written by {found.how}: {found.failing[0].message[:200]}",
+            f"`{found.told[:80]}` fails, written by {found.how} as {ids[0]}: {found.failing[0].message[:200]}",
         )
-        return _Goal(failing=ids, added=(found.edit,))
+        return _Goal(failing=ids, added=(found.edit,), guessed=found.how == "model")
 
     # --- the search ------------------------------------------------------------------------------
 
@@ -170,6 +172,7 @@ class _Round:
             traced=coverage[0].values if coverage else (),
             seed=self._task.seed + _TURN_SEED * self._task.number,
             max_files=self._max_files,
+            guessed=goal.guessed,
         )
         probing = self._probing(case, goal, stack)
         witnesses = Witnesses(

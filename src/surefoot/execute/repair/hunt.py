@@ -64,6 +64,8 @@ class Case:
     """Values on the way through the first failing test."""
     seed: int
     max_files: int
+    guessed: bool = False
+    """The model wrote the failing test."""
 
 
 @dataclass(slots=True)
@@ -159,6 +161,8 @@ class Hunt:
         most = self._limits.samples
         if self._is_large:
             most = min(most, self._limits.large_samples)
+        if self._case.guessed:
+            most = min(most, self._limits.guessed_samples)
         deeper = edit
         while self._goes_on(choice, most):
             self._foretell(choice)

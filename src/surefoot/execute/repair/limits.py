@@ -31,6 +31,8 @@ class RepairLimits:
     """Units looked at in one turn."""
     samples: int = 28
     """Answers asked of the model."""
+    guessed_samples: int = 12
+    """The same where the model wrote the test: one that so many answers do not pass asks for something else than the issue."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
     filled_lines: int = 16
@@ -78,6 +80,7 @@ class RepairLimits:
             across=by * self.across,
             suspects=by * self.suspects,
             samples=by * self.samples,
+            guessed_samples=by * self.guessed_samples,
             least_samples=by * self.least_samples,
             filled_lines=by * self.filled_lines,
             inputs=by * self.inputs,

@@ -29,6 +29,7 @@ _NAMED: Final = 3
 _SAMPLES: Final = 3
 _WARMER: Final = 0.4
 """Temperature of each further answer above the last."""
+_WARMEST: Final = 1.2
 _EXCEPTION: Final = re.compile(
     r"\b([A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Iteration))\b"
 )
@@ -52,6 +53,13 @@ class Reproduced:
     how: str
     """`rule` or `model`."""
 
+    @property
+    def told(self) -> str:
+        """What it asserts first, on one line; empty when it asserts nothing."""
+        tree = tree_of(self.edit.text or "")
+        nodes = ast.walk(tree) if tree is not None else ()
+        return next((ast.unparse(n) for n in nodes if isinstance(n, ast.Assert)), "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
@@ -71,7 +79,10 @@ class _Named:
 
 
 def reproduce(ports: Ports, files: Files) -> Reproduced | ModelFailure | None:
-    """The first draft that fails for the right reason; None when there is none."""
+    """The first draft that fails for the right reason; None when there is none.
+
+    Where the model writes it, a later turn's is another one: that of the turn before may ask for what nobody wants.
+    """
     issue = ports.task.unit.issue
     named = named_in(issue.text, files)
     path = new_test_path(issue.title, files.paths, ports.suite)
@@ -190,7 +201,7 @@ def _draft(target: _Named, statements: Sequence[str]) -> _Draft:
 
 
 def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailure | None:
-    unit = target.unit
+    unit, turn = target.unit, ports.task.number - 1
     issue = ports.task.unit.issue.text
     imported = (unit.class_name or unit.name).partition(".")[0]
     question = TestQuestion(
@@ -198,8 +209,8 @@ def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailur
         module=target.module,
         name=imported,
         head=head_of(unit.text) or unit.text,
-        temperature=round(_WARMER * number, 2),
-        seed=ports.task.seed + number,
+        temperature=round(min(_WARMER * (number + turn), _WARMEST), 2),
+        seed=ports.task.seed + number + _SAMPLES * turn,
     )
     test = propose_test(question, ports.asker, ports.notebook)
     if test is None or isinstance(test, ModelFailure):
