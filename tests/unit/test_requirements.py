@@ -8,17 +8,10 @@ import pytest
 from tests.unit.reports import GREEN
 from tests.unit.test_model_review import PATCH, seen
 
-from surefoot.decisions.verification import (
-    RequirementAnswer,
-    RunFacts,
-    SolutionQuestion,
-    build_status,
-    is_retry,
-    requirements_of,
-    test_status,
-    unfounded,
-    verify,
-)
+from surefoot.decisions.build_status import RunFacts, build_status
+from surefoot.decisions.requirement_checker import RequirementAnswer, requirements_of, unfounded
+from surefoot.decisions.solution_verifier import SolutionQuestion, is_retry, verify
+from surefoot.decisions.tests_status import test_status
 from surefoot.events.orchestration import Decided
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.kernel.contradictions import in_review
@@ -289,9 +282,16 @@ def test_an_item_goes_on_in_the_lines_below_it() -> None:
     ]
 
 
+def last_word(facts: RunFacts) -> SolutionQuestion:
+    """What the verifier is asked of a run of which nothing else is known."""
+    return SolutionQuestion(
+        build=build_status(facts), tests=test_status(facts), unproved=(), requirements=()
+    )
+
+
 def test_the_last_word_weighs_facts_first() -> None:
     """In this order: build, tests, proofs, musts."""
-    good = SolutionQuestion(build="Success", tests="Pass", unproved=(), requirements=())
+    good = last_word(RunFacts(state=ReportState.COMPLETE, passed=3, failing=()))
     word = verify(good)
     assert (word.verdict, word.next_action, word.confidence) == ("PASS", "accept", 1.0)
     met = (
@@ -307,8 +307,8 @@ def test_the_last_word_weighs_facts_first() -> None:
     assert (word.verdict, word.next_action) == ("RETRY", "do-again")
     assert word.explanation == "PARTIAL: a (missing: half); NOT_ADDRESSED: d"
     for broken in (
-        replace(good, build="Error"),
-        replace(good, tests="Skip"),
+        last_word(RunFacts(state=ReportState.CRASHED, passed=3, failing=())),
+        last_word(RunFacts(state=ReportState.NOTHING_COLLECTED, passed=0, failing=())),
         replace(good, unproved=("x",)),
     ):
         assert verify(replace(broken, requirements=met)).verdict == "FAIL"
@@ -327,18 +327,8 @@ def test_the_last_word_weighs_facts_first() -> None:
 def test_what_no_edit_mends_is_a_person_s(state: ReportState, error: str, follows: str) -> None:
     """The veto says so, and does not send the next turn to look for a change that cannot help."""
     facts = RunFacts(state=state, passed=3, failing=())
-    build, tests = build_status(facts), test_status(facts)
-    assert build.error_type == error
-    word = verify(
-        SolutionQuestion(
-            build=build.status,
-            error=build.error_type,
-            actionable=build.actionable,
-            tests=tests.status,
-            unproved=(),
-            requirements=(),
-        )
-    )
+    assert build_status(facts).error_type == error
+    word = verify(last_word(facts))
     assert (word.verdict, word.next_action) == ("FAIL", follows)
     assert error in word.explanation
     assert ("a person has to" in word.explanation) == (follows == "ask")
@@ -365,13 +355,5 @@ def test_the_classifiers_pass_only_a_complete_run(state: ReportState) -> None:
 def test_a_failure_has_a_kind(messages: tuple[str, ...], category: str) -> None:
     """A wrong value is another thing than code that breaks; the last word says which."""
     facts = RunFacts(state=ReportState.COMPLETE, passed=1, failing=("t",), messages=messages)
-    tests = test_status(facts)
-    assert tests.failure_category == category
-    question = SolutionQuestion(
-        build="Success",
-        tests=tests.status,
-        failure=tests.failure_category,
-        unproved=(),
-        requirements=(),
-    )
-    assert verify(question).explanation == f"the tests are Fail ({category})"
+    assert test_status(facts).failure_category == category
+    assert verify(last_word(facts)).explanation == f"the tests are Fail ({category})"

@@ -21,7 +21,7 @@ from surefoot.decisions.plan_draft import (
 )
 from surefoot.decisions.plan_ir import PlannedStep
 from surefoot.decisions.planning import code_words, kind_of, ruled_plan
-from surefoot.decisions.verification import Requirement, requirements_of
+from surefoot.decisions.requirement_checker import Requirement, requirements_of
 from surefoot.values import Issue
 
 ROLLBACK: Final = "the unit's merge is reverted; nothing outside its own paths has changed"

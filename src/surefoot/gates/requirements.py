@@ -3,27 +3,26 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from surefoot.decisions.build_status import BUILD_STATUS, RunFacts, build_status
 from surefoot.decisions.environment import SMALL_CONTEXT
-from surefoot.decisions.signature import NO_BUDGET, Decision, Unanswered, decide, ruled
-from surefoot.decisions.solver_checkpoint import cut
-from surefoot.decisions.verification import (
-    BUILD_STATUS,
+from surefoot.decisions.requirement_checker import (
     REQUIREMENT,
-    SOLUTION,
-    TEST_STATUS,
     Requirement,
     RequirementAnswer,
     RequirementQuestion,
-    RunFacts,
-    SolutionQuestion,
-    build_status,
     requirements_of,
-    retry,
-    test_status,
     unfounded,
+)
+from surefoot.decisions.signature import NO_BUDGET, Decision, Unanswered, decide, ruled
+from surefoot.decisions.solution_verifier import (
+    SOLUTION,
+    SolutionQuestion,
+    retry,
     unproved,
     verify,
 )
+from surefoot.decisions.solver_checkpoint import cut
+from surefoot.decisions.tests_status import TEST_STATUS, test_status
 from surefoot.gates.review import objection
 from surefoot.kernel.ports import Asker, Notebook, ReviewInput
 from surefoot.values import Review
@@ -65,15 +64,7 @@ class RequirementReviewer:
         judged, why = self._judged(required, seen)
         word = ruled(
             SOLUTION,
-            SolutionQuestion(
-                build=build.status,
-                error=build.error_type,
-                actionable=build.actionable,
-                tests=tests.status,
-                failure=tests.failure_category,
-                unproved=against,
-                requirements=judged,
-            ),
+            SolutionQuestion(build=build, tests=tests, unproved=against, requirements=judged),
             self._notebook,
             verify,
         )

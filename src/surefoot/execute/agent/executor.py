@@ -49,6 +49,7 @@ from surefoot.decisions.plan_ir import (
     problem,
 )
 from surefoot.decisions.signature import Unanswered, decide, ruled
+from surefoot.decisions.solution_verifier import is_retry
 from surefoot.decisions.tool_call import (
     ASK,
     DONE,
@@ -58,7 +59,6 @@ from surefoot.decisions.tool_call import (
     shape_of,
 )
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
-from surefoot.decisions.verification import is_retry
 from surefoot.events.orchestration import PlanRevised
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
