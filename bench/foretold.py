@@ -1,4 +1,4 @@
-"""How often the embedded model foretells what a call gives, where a right function and a wrong one differ.
+"""How often the embedded model foretells what a call gives, where a right function and a wrong one differ, and which value it finds likelier.
 
     python -m bench.foretold --seed 2903 --count 60
 
@@ -15,9 +15,12 @@ from bench.repair.cases import REPAIRS, Case, build
 from bench.repair.grade import grade
 from bench.repair.tasks import Check, rng
 from surefoot.decisions.foretold_value import ValueQuestion, foretell
+from surefoot.decisions.gap_fill import fill_gaps
 from surefoot.execute.repair.foretelling import LONGEST, word_of
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.source import parse, units
+from surefoot.kernel.ports import Asker, Notebook
+from surefoot.values import Gap
 
 
 def calls_of(case: Case) -> list[tuple[str, str, str]]:
@@ -50,6 +53,18 @@ def question(case: Case, call: str) -> ValueQuestion:
     )
 
 
+def likelier_by(
+    asked: ValueQuestion, values: tuple[str, str], asker: Asker, notebook: Notebook
+) -> float:
+    """Nats by which the first value is likelier than the other in an assertion below the function's head."""
+    before = f"{asked.head.rstrip()}\n    ...\n\n\nassert {asked.call} == "
+    gaps = [Gap(before=before, after="\n", filled=value) for value in values]
+    one, other = fill_gaps(gaps, asker, notebook)
+    assert one.logprob is not None
+    assert other.logprob is not None
+    return one.logprob - other.logprob
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.foretold", description=__doc__)
@@ -59,17 +74,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     asker, journal = metered()
     told: Counter[str] = Counter()
+    likelier = 0
     for case in build(options.seed, options.kind, options.count).cases:
         calls = calls_of(case)
         if not calls:
             continue
         call, right, wrong = rng("foretold", options.seed, case.case_id).choice(calls)
-        (said,) = foretell([question(case, call)], asker, journal)
+        asked = question(case, call)
+        (said,) = foretell([asked], asker, journal)
         word = word_of(said.text)
         kind = {word_of(right): "right", word_of(wrong): "wrong"}.get(word, "neither")
         told[kind if word is not None else "no value"] += 1
-        print(f"{case.case_id} {call}: {said.text} [{kind}]", flush=True)
-    print(f"{told.total()} calls: {dict(told)}")
+        by = likelier_by(asked, (right, wrong), asker, journal)
+        likelier += by > 0
+        print(
+            f"{case.case_id} {call}: {said.text} [{kind}], {right} by {by:.1f} nats likelier than {wrong}",
+            flush=True,
+        )
+    print(f"{told.total()} calls: {dict(told)}; the right value is likelier {likelier} times")
 
 
 if __name__ == "__main__":
