@@ -1,5 +1,7 @@
 """Where a bug is looked for first."""
 
+from dataclasses import replace
+
 from surefoot.execute.repair.localise import BugFacts, localise
 from surefoot.execute.source import parse
 from surefoot.kernel.ports import Coverage
@@ -23,11 +25,22 @@ def test_of_what_ran_alike_the_file_that_the_plan_names_comes_first() -> None:
     assert order("it fails", "c.py") == ["c.py", "a.py", "b.py"]
 
 
-def test_a_file_that_did_not_run_is_no_better_for_being_named() -> None:
-    """It is a suspect, where nothing else is known of it; what ran is a better one."""
+def test_a_file_that_did_not_run_is_no_suspect_for_being_named() -> None:
+    """Each of its functions would have its turn before another of what ran; where nothing is known to have run, it is one."""
     other = parse("d.py", CODE)
     assert other is not None
     facts = BugFacts(
         sources={**SOURCES, "d.py": other}, tests={}, failing=(), coverage=(RUN,), aimed=("d.py",)
     )
-    assert [s.path for s in localise(facts) if s.unit][-1] == "d.py"
+    assert "d.py" not in {s.path for s in localise(facts)}
+    assert [s.path for s in localise(replace(facts, coverage=()))] == ["d.py"]
+
+
+def test_a_modules_own_statements_are_aimed_at_as_its_functions_are() -> None:
+    """A table beside functions that ran: both in the file that the plan names."""
+    table = "RATES = {'a': 1}\n" + CODE
+    sources = {p: s for p in ("a.py", "b.py") if (s := parse(p, table)) is not None}
+    run = Coverage(test_id="t", passed=False, lines=dict.fromkeys(sources, (1, 3)))
+    facts = BugFacts(sources=sources, tests={}, failing=(), coverage=(run,), aimed=("b.py",))
+    own = [s for s in localise(facts) if s.unit is None]
+    assert [s.path for s in own] == ["b.py", "a.py"]

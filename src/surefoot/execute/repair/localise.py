@@ -20,7 +20,7 @@ _SPECTRUM = 1.5
 """What was run tells more than what was named: a bug is often two calls below the function that a test calls."""
 _MOST_FIELDS = 10
 _AIMED = 0.2
-"""For each unit of a file that the plan names: less than a name of its own in the issue."""
+"""For each suspect of a file that the plan names: less than a name of its own in the issue."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -69,15 +69,13 @@ def localise(facts: BugFacts) -> tuple[Suspect, ...]:
     found = []
     for path, source in facts.sources.items():
         lines = spectrum.get(path, {})
-        for unit in units(source):
-            suspect = _unit_suspect(unit, lines, framed, called, words)
-            if path in facts.aimed:
-                suspect = replace(suspect, score=suspect.score + _AIMED)
-            if suspect.score > 0:
-                found.append(suspect)
+        inside = [_unit_suspect(unit, lines, framed, called, words) for unit in units(source)]
         own = _module_suspect(source, lines, framed, words)
-        if own is not None:
-            found.append(own)
+        # Where it is known what ran, a file that is named makes nothing else of it suspect.
+        inside = [s for s in inside if s.score > 0 or (path in facts.aimed and not facts.coverage)]
+        more = _AIMED if path in facts.aimed else 0.0
+        whole = inside if own is None else [*inside, own]
+        found.extend(replace(s, score=s.score + more) for s in whole)
     return tuple(sorted(found, key=lambda s: (-s.score, s.path, _place(s))))
 
 
