@@ -65,6 +65,27 @@ def test_an_issue_without_a_failing_test_gets_one(tmp_path: Path) -> None:
     assert "new-tests" in {proof["kind"] for proof in proofs}
 
 
+BIG = "def big(n):\n    return n > 10\n"
+STEPS = "".join(f"def step_{n}():\n    pass\n\n\n" for n in range(6))
+AFTER_STEPS = BIG.replace("    ", "".join(f"    step_{n}()\n" for n in range(6)) + "    ")
+
+
+@pytest.mark.parametrize("code", [BIG, STEPS + AFTER_STEPS], ids=["alone", "beside others"])
+def test_with_another_test_of_the_model_the_search_begins_anew(tmp_path: Path, code: str) -> None:
+    """An edit that did not pass the first turn's test, which nothing passes, is tried again, and of the same suspects."""
+    there = "import shop\n\n\ndef test_there():\n    assert shop.big(20)\n"
+    shop = Shop(tmp_path, there, code=code, max_candidates=1_000)
+    drafts = [
+        f"```python\nfrom shop import big\n\n\ndef test_big():\n    assert {claim}\n"
+        for claim in ("big(10) and not big(10)", "big(10) is True")
+    ]
+    rules = [{"purpose": "reproduce_test", "replies": drafts}]
+    run = shop.solve(rules, issue="`big` does not know that 10 is a big one")
+    assert run["status"] == "complete", shop.explained(run)
+    assert run["turns"] == 2
+    assert ">= 10" in shop.show(f"{run['commit']}:shop.py")
+
+
 ALONE = """import os
 
 COLLECTED_IN = os.getpid()

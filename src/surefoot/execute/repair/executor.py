@@ -67,7 +67,8 @@ class RepairExecutor:
     ) -> TurnOutput:
         """One round; leaves either one change that passes everything known in the worktree, or nothing.
 
-        A later turn looks at the next suspects with other seeds and never repeats what an earlier one is done with.
+        A later turn looks at the next suspects with other seeds and never repeats what an earlier one is done with,
+        unless the model wrote the test: then it has another one, and begins anew.
         """
         ports = Ports(
             task=task, suite=self._suite, workspace=workspace, asker=asker, notebook=notebook
@@ -149,7 +150,11 @@ class _Round:
         neighbours = neighbour_tests(self._task.baseline, goal.failing)
         worker = self._worker(stack, goal.added, (*goal.failing, *wider, *neighbours))
         trials = Trials(
-            worker, self._notebook, failing=goal.failing, wider=wider, known=self._task.tried
+            worker,
+            self._notebook,
+            failing=goal.failing,
+            wider=wider,
+            known={} if goal.guessed else self._task.tried,
         )
         if trials.base.fixed == len(goal.failing):
             self._say(
@@ -159,7 +164,9 @@ class _Round:
         failing = self._failing(goal, trials)
         coverage = trace(worker, files, goal.failing, wider)
         everybody = suspects_of(self._task, files, failing, coverage)
-        suspects = self._turns_share(everybody)
+        suspects = (
+            everybody[: self._limits.suspects] if goal.guessed else self._turns_share(everybody)
+        )
         if not suspects:
             self._say("No code of the project could be found behind the failing tests.")
             return self._output()
@@ -183,7 +190,7 @@ class _Round:
         )
         evidence = Evidence(files, suspects, witnesses)
         hunt = Hunt(case, self._limits, trials, evidence, probing, self._ports)
-        choice = hunt.run(edit=self._edits_again(len(everybody)))
+        choice = hunt.run(edit=goal.guessed or self._edits_again(len(everybody)))
         taken = self._settle(hunt, choice, goal, trials)
         self._actions += trials.count
         self._say(

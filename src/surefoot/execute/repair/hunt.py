@@ -158,15 +158,10 @@ class Hunt:
         if edit and self._is_unlikely(choice):
             self._fill(search)
             choice = self._weighed()
-        most = self._limits.samples
-        if self._is_large:
-            most = min(most, self._limits.large_samples)
-        if self._case.guessed:
-            most = min(most, self._limits.guessed_samples)
         deeper = edit
-        while self._goes_on(choice, most):
+        while self._goes_on(choice):
             self._foretell(choice)
-            self._ask(min(self._batch_size(), most - self._model.asked))
+            self._ask(min(self._batch_size(), self._most - self._model.asked))
             if deeper and self._model.asked >= self._limits.before_deeper:
                 deeper = False
                 self._deeper(search)
@@ -176,14 +171,24 @@ class Hunt:
             choice = self._weighed()
         return choice
 
-    def _goes_on(self, choice: Choice, most: int) -> bool:
+    @property
+    def _most(self) -> int:
+        """Answers asked in all, as things stand."""
+        most = self._limits.samples
+        if self._is_large:
+            most = min(most, self._limits.large_samples)
+        if self._case.guessed and not self._evidence.passing:
+            most = min(most, self._limits.guessed_samples)
+        return most
+
+    def _goes_on(self, choice: Choice) -> bool:
         if not self._shown or self._model.exhausted or self._model.failure is not None:
             return False
         if self._halted():
             return False
         if choice.taken is not None and self._model.asked >= self._limits.least_samples:
             return False
-        return self._model.asked < most
+        return self._model.asked < self._most
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""

@@ -32,7 +32,7 @@ class RepairLimits:
     samples: int = 28
     """Answers asked of the model."""
     guessed_samples: int = 12
-    """The same where the model wrote the test: one that so many answers do not pass asks for something else than the issue."""
+    """The same where the model wrote the test and nothing passes: one that so many answers do not pass asks for something else than the issue."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
     filled_lines: int = 16

@@ -81,7 +81,7 @@ class _Named:
 def reproduce(ports: Ports, files: Files) -> Reproduced | ModelFailure | None:
     """The first draft that fails for the right reason; None when there is none.
 
-    Where the model writes it, a later turn's is another one: that of the turn before may ask for what nobody wants.
+    Where the model writes it, a later turn's is drawn anew, and warmer: that of the turn before may ask for what nobody wants.
     """
     issue = ports.task.unit.issue
     named = named_in(issue.text, files)
