@@ -66,7 +66,7 @@ def localise(facts: BugFacts) -> tuple[Suspect, ...]:
     called = called_by(facts.tests.values(), [r.test_id for r in facts.failing])
     words = frozenset(_WORD.findall(facts.issue))
     framed = _framed(facts.failing)
-    found = []
+    found: list[Suspect] = []
     for path, source in facts.sources.items():
         lines = spectrum.get(path, {})
         inside = [_unit_suspect(unit, lines, framed, called, words) for unit in units(source)]
