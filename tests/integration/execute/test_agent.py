@@ -318,7 +318,12 @@ def test_done_is_not_believed(surefoot: Surefoot, tmp_path: Path) -> None:
         ("raise SyntaxError('no')", ["FixAndRetry"] * 4 + ["Abort"]),
         ("raise MemoryError('no room')", ["RetryLarger"] + ["FixAndRetry"] * 3 + ["Abort"]),
         ("raise PermissionError('Permission denied')", ["Escalate"]),
+        (
+            "try:\n    raise MemoryError('no room')\nexcept MemoryError:\n    raise ValueError('line of a log\\n' * 400)",
+            ["RetryLarger"] + ["FixAndRetry"] * 3 + ["Abort"],
+        ),
     ],
+    ids=["code", "memory", "permission", "memory before a long tail"],
 )
 def test_what_a_failed_check_means_changes_the_plan(
     surefoot: Surefoot, tmp_path: Path, broken: str, actions: list[str]

@@ -96,8 +96,6 @@ _PLAN_CHARACTERS: Final = 12_000
 _SHOWN: Final = 160
 _MOST_FACTS: Final = 30
 _FACT_CHARACTERS: Final = 1_000
-_TRIAGED_CHARACTERS: Final = 4_000
-"""Of the end of what the checks printed."""
 _MAP_SHARE: Final = 6
 """Of a model's context, the map of the repository takes one part in so many."""
 
@@ -557,7 +555,7 @@ class _Turn:
         report = self._checked.report
         facts = TriageQuestion(
             complaints=self._checked.complaints,
-            output=report.output[-_TRIAGED_CHARACTERS:],
+            output=report.output,
             exit_code=report.exit_code,
             timed_out=report.state is ReportState.TIMEOUT,
             ran_whole=report.state is ReportState.COMPLETE,
