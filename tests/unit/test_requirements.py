@@ -321,7 +321,7 @@ def test_the_last_word_weighs_facts_first() -> None:
         (ReportState.CRASHED, "crash", "mend"),
         (ReportState.FORGED, "forged", "mend"),
         (ReportState.TOOL_MISSING, "tool-missing", "ask"),
-        (ReportState.FOREIGN_CODE, "foreign-code", "ask"),
+        (ReportState.FOREIGN_CODE, "foreign-code", "mend"),
     ],
 )
 def test_what_no_edit_mends_is_a_person_s(state: ReportState, error: str, follows: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from surefoot.decisions.signature import Signature
-from surefoot.values import ReportState
+from surefoot.values import ReportState, TestReport
 
 BuildStatus = Literal["Success", "Error", "Fatal"]
 BuildError = Literal[
@@ -27,8 +27,8 @@ _ERRORS: Final[Mapping[ReportState, BuildError]] = {
     ReportState.FORGED: "forged",
 }
 _FATAL: Final = frozenset({"tool-missing", "foreign-code", "forged"})
-_OUT_OF_REACH: Final = frozenset({"tool-missing", "foreign-code"})
-"""Errors of the place of work; those of the code are mended by an edit."""
+_OUT_OF_REACH: Final = frozenset({"tool-missing"})
+"""Errors of the place of work. What loads foreign code is none: no run begins on such a base, so an edit led there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,16 @@ BUILD_STATUS: Final = Signature(
     answer=BuildAnswer,
     instructions="Does the code build?",
 )
+
+
+def facts_of(report: TestReport, failing: tuple[str, ...]) -> RunFacts:
+    """What a report says of itself; `failing` are those of its failures that count."""
+    return RunFacts(
+        state=report.state,
+        passed=len(report.passing),
+        failing=failing,
+        messages=tuple(r.message for r in report.results if r.test_id in failing),
+    )
 
 
 def build_status(facts: RunFacts) -> BuildAnswer:

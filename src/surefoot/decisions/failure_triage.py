@@ -1,15 +1,16 @@
 """FailureTriage: what a failed check means, and what is done about it (SPEC E6).
 
-The diagnosis comes from exit codes and known words; of a run that broke off with none of them a model says what it is, where
+The diagnosis comes from the build's status, exit codes and known words; of a run that broke off with none of them a model says what it is, where
 it can. The action changes the plan or the resources of the turn: `FixAndRetry` puts a step in, `RetryLarger` and `RetryLonger`
 give the check more, `Escalate` asks, `Abort` ends.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
+from surefoot.decisions.build_status import BuildError
 from surefoot.decisions.signature import Signature
 from surefoot.values import PlanIR, PlanStep, StepIntent
 
@@ -54,6 +55,11 @@ _WORDS: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
         ),
     ),
 )
+_BUILDS: Final[Mapping[BuildError, Category]] = {
+    "tool-missing": "MissingDependency",
+    "foreign-code": "ConfigError",
+}
+"""What an error of the build is by itself; the others say that the run broke off, and its words say why."""
 _ACTIONS: Final[dict[Category, Action]] = {
     "OutOfMemory": "RetryLarger",
     "Timeout": "RetryLonger",
@@ -93,6 +99,8 @@ class TriageQuestion:
     exit_code: Annotated[int | None, "Exit code"]
     timed_out: Annotated[bool, "Stopped at its time limit"]
     ran_whole: Annotated[bool, "The tests ran to their end"] = False
+    build_error: Annotated[BuildError, "What kept the tests from being loaded"] = "none"
+    out_of_reach: Annotated[bool, "No edit mends that"] = False
     attempt: Annotated[int, "Changes of the plan for a failure in this turn so far"]
     most_attempts: Annotated[int, "At most so many"]
     is_own: Annotated[bool, "A module that is missing is one of the repository's own"] = False
@@ -116,12 +124,12 @@ TRIAGE: Final = Signature(
     question=TriageQuestion,
     answer=TriageAnswer,
     instructions="The checks of a change to a repository broke off. Say what that means and what is to be done.",
-    version=2,
+    version=3,
 )
 
 
 def clear_failure(question: TriageQuestion) -> TriageAnswer | None:
-    """The rule where exit codes and known words suffice, or where nothing is left to choose."""
+    """The rule where the build's error, exit codes and known words suffice, or where nothing is left to choose."""
     answer = diagnose(question)
     return answer if answer.category != "Unknown" or answer.action == "Abort" else None
 
@@ -141,6 +149,8 @@ def diagnose(question: TriageQuestion) -> TriageAnswer:
         action = "FixAndRetry"  # more room did not help, so the change itself runs away
     if question.attempt >= question.most_attempts:
         action = "Abort"
+    elif question.out_of_reach:
+        action = "Escalate"
     elif category == "MissingDependency" and question.is_own:
         action = "FixAndRetry"
     told = question.complaints[0] if question.complaints else question.output[-_PREVIEW:]
@@ -172,6 +182,8 @@ def _category(question: TriageQuestion) -> Category:
         return "Timeout"
     if question.ran_whole:
         return "TestFailure"  # what a failing test prints is about the code, not about the machine
+    if question.build_error in _BUILDS:
+        return _BUILDS[question.build_error]
     text = f"{question.output}\n" + "\n".join(question.complaints)
     for category, words in _WORDS:
         if words.search(text):

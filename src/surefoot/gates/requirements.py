@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from surefoot.decisions.build_status import BUILD_STATUS, RunFacts, build_status
+from surefoot.decisions.build_status import BUILD_STATUS, build_status, facts_of
 from surefoot.decisions.environment import SMALL_CONTEXT
 from surefoot.decisions.requirement_checker import (
     REQUIREMENT,
@@ -50,12 +50,7 @@ class RequirementReviewer:
     def review(self, seen: ReviewInput) -> Review:
         """Facts first; the judges only where the facts hold."""
         failing = tuple(t for t in seen.tests.failing if t not in seen.failing_before)
-        facts = RunFacts(
-            state=seen.tests.state,
-            passed=len(seen.tests.passing),
-            failing=failing,
-            messages=tuple(r.message for r in seen.tests.results if r.test_id in failing),
-        )
+        facts = facts_of(seen.tests, failing)
         build = ruled(BUILD_STATUS, facts, self._notebook, build_status)
         tests = ruled(TEST_STATUS, facts, self._notebook, test_status)
         against = unproved(seen.evidence)

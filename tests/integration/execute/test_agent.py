@@ -787,6 +787,26 @@ def test_a_repository_whose_own_command_prints_tap(surefoot: Surefoot, tmp_path:
     assert surefoot("replay", cwd=root).returncode == 0
 
 
+@needs_perl
+def test_a_test_command_that_is_gone_is_a_person_s(surefoot: Surefoot, tmp_path: Path) -> None:
+    """No word of the output is known and no model is asked: that the command cannot be run says what it is."""
+    root = repository(tmp_path, PERL)
+    assert surefoot("trust", cwd=root).returncode == 0
+    gone = call(
+        "file_edit",
+        path="lib/Money.pm",
+        search="sub show",
+        replace="BEGIN { exit 127 }\n\nsub show",
+    )
+    run = solve(surefoot, root, "`line` gives 2.5 for 250", [gone, done()], "--strategy", "agent")
+    assert run["status"] == "paused", run["reason"]
+    seen = events(surefoot, root, run["run_id"])
+    plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
+    assert plans[-1].startswith(
+        "Escalate, MissingDependency: the test run is unusable (tool-missing)"
+    )
+
+
 def test_tests_whose_ids_vary_do_not_stop_right_work(surefoot: Surefoot, tmp_path: Path) -> None:
     """Ids that come from addresses differ in each run of one tree; as many pass as before, so the work is complete.
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.codec import digest_of
+from surefoot.decisions.build_status import RunFacts, build_status
 from surefoot.decisions.complexity import (
     ComplexityAnswer,
     ComplexityQuestion,
@@ -31,6 +32,7 @@ from surefoot.values import (
     Complexity,
     Issue,
     PlanStep,
+    ReportState,
     SandboxLevel,
     StepIntent,
     ToolOutcome,
@@ -176,6 +178,34 @@ def test_a_failure_that_no_rule_knows_is_a_model_s_to_name() -> None:
     said = TriageAnswer(explanation="e", category="OutOfMemory", action="RetryLarger")
     assert unfit(broke_off, said) == ""
     assert "RetryLarger" in unfit(replace(broke_off, attempt=1), said)
+
+
+@pytest.mark.parametrize(
+    ("state", "category", "action"),
+    [
+        (ReportState.TOOL_MISSING, "MissingDependency", "Escalate"),
+        (ReportState.FOREIGN_CODE, "ConfigError", "FixAndRetry"),
+        (ReportState.CRASHED, "Unknown", "FixAndRetry"),
+        (ReportState.FORGED, "Unknown", "FixAndRetry"),
+        (ReportState.UNPARSABLE, "Unknown", "FixAndRetry"),
+        (ReportState.COLLECTION_ERROR, "Unknown", "FixAndRetry"),
+        (ReportState.NOTHING_COLLECTED, "Unknown", "FixAndRetry"),
+    ],
+)
+def test_what_the_build_lacks_needs_no_words(
+    state: ReportState, category: str, action: str
+) -> None:
+    """Its error names the failure where it can, and what is out of an edit's reach is a person's, whoever owns a module."""
+    build = build_status(RunFacts(state=state, passed=0, failing=()))
+    question = replace(
+        triage("the end", ("the test run is unusable",)),
+        build_error=build.error_type,
+        out_of_reach=build.status != "Success" and not build.actionable,
+        is_own=True,
+    )
+    found = diagnose(question)
+    assert (found.category, found.action) == (category, action)
+    assert (clear_failure(question) is None) == (category == "Unknown")
 
 
 def test_triage_ends_by_itself() -> None:

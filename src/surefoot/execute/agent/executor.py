@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from surefoot.codec import canonical, digest_of, encode
+from surefoot.decisions.build_status import BUILD_STATUS, build_status, facts_of
 from surefoot.decisions.complexity import (
     COMPLEXITY,
     ComplexityAnswer,
@@ -553,12 +554,17 @@ class _Turn:
     def _triage(self, plan: PlanIR, attempt: int) -> PlanIR | _Stop:
         """What the failed checks mean: a changed plan, more room for the checks, or the end of the turn."""
         report = self._checked.report
+        build = ruled(
+            BUILD_STATUS, facts_of(report, report.failing), self._p.notebook, build_status
+        )
         facts = TriageQuestion(
             complaints=self._checked.complaints,
             output=report.output,
             exit_code=report.exit_code,
             timed_out=report.state is ReportState.TIMEOUT,
             ran_whole=report.state is ReportState.COMPLETE,
+            build_error=build.error_type,
+            out_of_reach=build.status != "Success" and not build.actionable,
             attempt=attempt,
             most_attempts=self._limits.revisions,
             is_own=misses_own(
