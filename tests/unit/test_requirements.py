@@ -315,23 +315,26 @@ def test_the_last_word_weighs_facts_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "error", "follows"),
+    ("state", "error", "mendable"),
     [
-        (ReportState.COLLECTION_ERROR, "collection", "mend"),
-        (ReportState.CRASHED, "crash", "mend"),
-        (ReportState.FORGED, "forged", "mend"),
-        (ReportState.TOOL_MISSING, "tool-missing", "ask"),
-        (ReportState.FOREIGN_CODE, "foreign-code", "mend"),
+        (ReportState.COLLECTION_ERROR, "collection", True),
+        (ReportState.CRASHED, "crash", True),
+        (ReportState.UNPARSABLE, "unparsable", True),
+        (ReportState.FORGED, "forged", True),
+        (ReportState.FOREIGN_CODE, "foreign-code", True),
+        (ReportState.TOOL_MISSING, "tool-missing", False),
     ],
 )
-def test_what_no_edit_mends_is_a_person_s(state: ReportState, error: str, follows: str) -> None:
-    """The veto says so, and does not send the next turn to look for a change that cannot help."""
+def test_what_does_not_build_is_refused_in_the_words_of_its_build(
+    state: ReportState, error: str, *, mendable: bool
+) -> None:
+    """Whatever the error is: who may mend it is the triage's to say, while there is a turn to mend it in."""
     facts = RunFacts(state=state, passed=3, failing=())
-    assert build_status(facts).error_type == error
+    build = build_status(facts)
+    assert (build.error_type, build.actionable) == (error, mendable)
     word = verify(last_word(facts))
-    assert (word.verdict, word.next_action) == ("FAIL", follows)
-    assert error in word.explanation
-    assert ("a person has to" in word.explanation) == (follows == "ask")
+    assert (word.verdict, word.next_action) == ("FAIL", "mend")
+    assert word.explanation == f"the build is {build.status}: the run is {state}"
 
 
 @pytest.mark.parametrize("state", list(ReportState))

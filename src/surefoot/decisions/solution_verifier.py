@@ -10,7 +10,7 @@ from surefoot.decisions.tests_status import TestAnswer
 from surefoot.values import Evidence
 
 Verdict = Literal["PASS", "FAIL", "RETRY"]
-NextAction = Literal["accept", "mend", "do-again", "ask"]
+NextAction = Literal["accept", "mend", "do-again"]
 
 _RETRY: Final = "to be done again: "
 
@@ -32,9 +32,13 @@ class SolutionAnswer:
     """The last word, why, and what follows from it."""
 
     verdict: Verdict
+    """Whether it may stand: PASS does."""
     explanation: str
     next_action: NextAction
-    """`mend` what does not build, pass or prove; `do-again` what is not met; `ask` where no edit helps."""
+    """How the next turn hears of it: `do-again` puts a step for what is not met into its plan, `mend` tells what is wrong.
+
+    Nothing here asks a person: tests that cannot be run are no proof, and who has none is refused before the last word.
+    """
     confidence: float
     """0 to 1: the share of the requirements that somebody judged; facts are sure."""
 
@@ -51,10 +55,7 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
     """A failing build or test outweighs every word; PARTIAL on a must blocks; what nobody judged is said."""
     build, tests = question.build, question.tests
     if build.status != "Success":
-        told = f"the build is {build.status} ({build.error_type})"
-        if build.actionable:
-            return _failed(told)
-        return _failed(f"{told}; no edit mends that, a person has to", "ask")
+        return _failed(f"the build is {build.status}: {build.reason}")
     if tests.status != "Pass":
         return _failed(f"the tests are {tests.status} ({tests.failure_category})")
     if question.unproved:
@@ -83,8 +84,8 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
     )
 
 
-def _failed(why: str, next_action: NextAction = "mend") -> SolutionAnswer:
-    return SolutionAnswer(verdict="FAIL", explanation=why, next_action=next_action, confidence=1.0)
+def _failed(why: str) -> SolutionAnswer:
+    return SolutionAnswer(verdict="FAIL", explanation=why, next_action="mend", confidence=1.0)
 
 
 def _judged_share(question: SolutionQuestion) -> float:
