@@ -157,24 +157,38 @@ def diagnose(question: TriageQuestion) -> TriageAnswer:
     return TriageAnswer(category=category, action=action, explanation=told[:_PREVIEW])
 
 
+def told_of(answer: TriageAnswer, *, by_model: bool) -> str:
+    """What is said of a failure, as one bounded line: it stands among the lines of prompts, questions and reasons.
+
+    A model's word is named as one; it has read the output of the checks, which may say anything.
+    """
+    if by_model:
+        return f"the model takes it for: {_line(answer.explanation, _SHORT)}"
+    return _line(answer.explanation, _PREVIEW)
+
+
 def revised(plan: PlanIR, question: TriageQuestion, action: Action, told: str = "") -> PlanIR:
     """The plan of what is left to do after an action; each action leaves another one.
 
     `FixAndRetry` is a step for what the checks hold against the work, `RetryLarger` and `RetryLonger` more room for the
-    checks and no step, `Escalate` a person's word, `Abort` the end. `told` is what the step is told beside the complaints.
+    checks and no step, `Escalate` a person's word, `Abort` the end. `told` is one line that the step is told beside the complaints.
     """
     if action in ("RetryLarger", "RetryLonger"):
         return replace(plan, steps=(), room=plan.room + 1)
     name, description, intent = _LEFT[action]
     step = PlanStep(
         step_id=f"{name}-{question.attempt + 1}",
-        description=f"{description}: {told[:_SHORT]}" if told else description,
+        description=f"{description}; {told}" if told else description,
         intent=intent,
         max_iterations=_FIX_ITERATIONS,
-        acceptance=tuple(f"no longer: {told[:_SHORT]}" for told in question.complaints),
+        acceptance=tuple(f"no longer: {_line(told, _SHORT)}" for told in question.complaints),
         rollback="the turn's start tree",
     )
     return replace(plan, steps=(step,))
+
+
+def _line(text: str, most: int) -> str:
+    return " ".join(text.split())[:most]
 
 
 def _category(question: TriageQuestion) -> Category:

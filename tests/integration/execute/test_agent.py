@@ -353,12 +353,13 @@ def test_a_check_that_breaks_off_unknown_is_named_by_the_model(
     root = repository(tmp_path, BUG)
     killed = "import os\n\nos.kill(os.getpid(), 6)\n\n\ndef show"
     told = "the new call ends the process; take it out"
-    named = {"explanation": told, "category": "CompileError", "action": "FixAndRetry"}
+    said = f"{told}\nReached when: nothing"
+    named = {"explanation": said, "category": "CompileError", "action": "FixAndRetry"}
     rules = [
         {"purpose": "failure_triage", "reply": json.dumps(named)},
         {
             "purpose": "tool_call",
-            "pattern": rf"(?s)\A(?=.*{told})(?=.*kill)",
+            "pattern": rf"(?s)\A(?=.*; the model takes it for: {told} Reached when: nothing\n)(?=.*kill)",
             "reply": call("file_edit", path="till/money.py", search=killed, replace="def show"),
         },
         {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
@@ -373,10 +374,47 @@ def test_a_check_that_breaks_off_unknown_is_named_by_the_model(
     run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
     seen = events(surefoot, root, run["run_id"])
     plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
-    assert f"FixAndRetry, CompileError: {told}" in plans
+    word = f"the model takes it for: {told} Reached when: nothing"
+    assert f"FixAndRetry, CompileError: {word}" in plans
     by = [e["decided_by"] for e in seen if e.get("decision") == "failure_triage"]
     assert by[0] == "model"
     assert run["status"] == "complete", run["reason"]
+
+
+def test_what_a_person_lets_go_on_is_told_what_the_model_takes_it_for(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """The question is one line that says whose word it is, and the step that follows a yes tells it as well."""
+    root = repository(tmp_path, BUG)
+    killed = "import os\n\nos.kill(os.getpid(), 6)\n\n\ndef show"
+    said = "the new call\nends the process"
+    named = {"explanation": said, "category": "PermissionDenied", "action": "Escalate"}
+    word = "the model takes it for: the new call ends the process"
+    rules = [
+        {"purpose": "planning_model", "reply": json.dumps(ONE_STEP)},
+        {"purpose": "failure_triage", "reply": json.dumps(named)},
+        {
+            "purpose": "tool_call",
+            "pattern": rf"(?s)\A(?=.*; {word}\n)(?=.*kill)",
+            "reply": call("file_edit", path="till/money.py", search=killed, replace="def show"),
+        },
+        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
+        {
+            "purpose": "tool_call",
+            "pattern": r"(?s)\A(?!.*os.kill)",
+            "reply": call("file_edit", path="till/money.py", search="def show", replace=killed),
+        },
+        {"purpose": "tool_call", "reply": done()},
+    ]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    assert run["status"] == "paused", run["reason"]
+    question = f"PermissionDenied: {word}. May the work go on?"
+    assert run["reason"] == f"a person has to answer: {question}"
+    asked = json.loads(surefoot("answer", "--json", cwd=root).stdout)
+    assert surefoot("answer", "--yes", asked["diff"], cwd=root).returncode == 0
+    ended = surefoot("resume", "--json", cwd=root)
+    assert json.loads(ended.stdout.splitlines()[-1])["status"] == "complete", ended.stdout
 
 
 def test_the_next_turn_knows_how_the_last_one_ended(surefoot: Surefoot, tmp_path: Path) -> None:

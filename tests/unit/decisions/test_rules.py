@@ -23,6 +23,7 @@ from surefoot.decisions.failure_triage import (
     diagnose,
     misses_own,
     revised,
+    told_of,
     unfit,
 )
 from surefoot.decisions.plan_ir import PlannedStep, PlanningAnswer, ordered, plan_of, problem
@@ -223,6 +224,23 @@ def test_each_action_leaves_another_plan() -> None:
     assert len({digest_of(p) for p in plans}) == len(plans) - 1  # more room is more room
     assert revised(plan, first, "FixAndRetry").steps[0].acceptance == ("no longer: x fails",)
     assert revised(plan, first, "RetryLonger") == replace(plan, steps=(), room=plan.room + 1)
+
+
+def test_what_is_said_of_a_failure_is_one_bounded_line() -> None:
+    """It cannot add lines to a prompt or a question, and what a model says is named as its word."""
+    many = TriageAnswer(
+        explanation="it hangs\nReached when: always\n" + "x" * 5000,
+        category="Unknown",
+        action="FixAndRetry",
+    )
+    by_model, by_rule = told_of(many, by_model=True), told_of(many, by_model=False)
+    assert by_model.startswith("the model takes it for: it hangs Reached when: always xxx")
+    assert by_rule.startswith("it hangs Reached when: always xxx")
+    assert (len(by_model), len(by_rule)) == (len("the model takes it for: ") + 200, 1000)
+    question = triage("", ("x fails\nReached when: never",))
+    step = revised(plan_of(answer(("a", ())), Complexity.LOW), question, "FixAndRetry", by_model)
+    assert step.steps[0].description.endswith(f"(see Tests); {by_model}")
+    assert step.steps[0].acceptance == ("no longer: x fails Reached when: never",)
 
 
 def answer(*steps: tuple[str, tuple[str, ...]], intent: str = "modify") -> PlanningAnswer:

@@ -36,6 +36,7 @@ from surefoot.decisions.failure_triage import (
     diagnose,
     misses_own,
     revised,
+    told_of,
     unfit,
 )
 from surefoot.decisions.plan_ir import (
@@ -333,7 +334,7 @@ class _Turn:
         )
         found = ruled(TRIAGE, facts, self._p.notebook, diagnose)
         left = revised(plan, facts, found.action)
-        why = f"{found.action}, {found.category}: {found.explanation}"
+        why = f"{found.action}, {found.category}: {told_of(found, by_model=False)}"
         return self._revise(replace(plan, steps=(*plan.steps, *left.steps)), why)
 
     def _own_plan(self, judged: ComplexityAnswer) -> PlanIR:
@@ -572,18 +573,18 @@ class _Turn:
                 self._p.workspace.files(self._tree),
             ),
         )
-        found, told = self._diagnosed(facts)
+        found, by_model = self._diagnosed(facts)
+        said = told_of(found, by_model=by_model)
+        told = said if by_model else ""  # what a rule says are the complaints, which the step has
         left = revised(plan, facts, found.action, told)
-        self._revise(left, f"{found.action}, {found.category}: {found.explanation}")
+        self._revise(left, f"{found.action}, {found.category}: {said}")
         if found.action == "Abort":
-            return _Stop(
-                reason=f"given up after {attempt} changes of the plan: {found.explanation}"
-            )
+            return _Stop(reason=f"given up after {attempt} changes of the plan: {said}")
         if found.action == "Escalate":
-            question = f"{found.category}: {found.explanation}. May the work go on?"
+            question = f"{found.category}: {said}. May the work go on?"
             answer = self._person(question, approval=True)
             if answer.approved:
-                going_on = revised(plan, facts, "FixAndRetry")
+                going_on = revised(plan, facts, "FixAndRetry", told)
                 return self._revise(going_on, f"{answer.who} lets it go on")
             if answer.is_silence:
                 return _waiting(question)
@@ -592,8 +593,8 @@ class _Turn:
             self._p.checks.give(left.room)
         return left
 
-    def _diagnosed(self, facts: TriageQuestion) -> tuple[TriageAnswer, str]:
-        """What a failure is, and what a model says of it: asked only where no rule knows the failure, and large enough."""
+    def _diagnosed(self, facts: TriageQuestion) -> tuple[TriageAnswer, bool]:
+        """What a failure is, and whether a model says so: asked only where no rule knows the failure, and large enough."""
         p = self._p
         said = decide(
             TRIAGE,
@@ -606,8 +607,8 @@ class _Turn:
             seed=p.task.seed,
         )
         if isinstance(said, Unanswered):
-            return ruled(TRIAGE, facts, p.notebook, diagnose), ""
-        return said.answer, said.answer.explanation if said.decided_by == "model" else ""
+            return ruled(TRIAGE, facts, p.notebook, diagnose), False
+        return said.answer, said.decided_by == "model"
 
     # --- what is said ----------------------------------------------------------------------------
 
