@@ -439,6 +439,12 @@ class PlanIR:
     room: int = 1
     """Time and memory of the checks, as a multiple of what the settings say."""
 
+    @property
+    def changes_in(self) -> tuple[str, ...]:
+        """The files that it means to change, in the order of its steps; what a step only reads is none."""
+        steps = (step for step in self.steps if step.intent is StepIntent.MODIFY)
+        return tuple(dict.fromkeys(path for step in steps for path in step.target_files))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:

@@ -2,9 +2,25 @@
 
 from collections.abc import Mapping
 
-from surefoot.execute.repair.ground import Files, subjects_of, wider_tests
+from surefoot.execute.repair.ground import Files, subjects_of, suspects_of, wider_tests
 from surefoot.execute.source import Source, parse
-from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
+from surefoot.kernel.ports import Coverage, TurnInput
+from surefoot.values import (
+    Complexity,
+    Issue,
+    Mode,
+    PlanIR,
+    PlanStep,
+    ReportState,
+    StepIntent,
+    TestOutcome,
+    TestReport,
+    TestResult,
+    TreeId,
+    Unit,
+    UnitId,
+    UnitType,
+)
 
 
 def sources(**files: str) -> dict[str, Source]:
@@ -54,3 +70,55 @@ def test_tests_of_the_same_functions_come_first() -> None:
     report = passed(*names, wall_s={names[2]: 2.0})
     assert wider_tests(report, [FAILING], files, most_s=2.15) == (names[2], names[1])
     assert wider_tests(report, [FAILING], files, most_s=9.0) == (names[2], names[1], names[0])
+
+
+def step(intent: StepIntent, *paths: str) -> PlanStep:
+    return PlanStep(
+        step_id=f"{intent}-{len(paths)}", description="", intent=intent, target_files=paths
+    )
+
+
+def plan(*steps: PlanStep) -> PlanIR:
+    return PlanIR(
+        analysis="", steps=steps, verification=(), complexity=Complexity.LOW, confidence=1.0
+    )
+
+
+def test_a_plan_changes_what_its_modify_steps_name() -> None:
+    """Each file once, in the order of the steps; what is only read or run is not changed."""
+    made = plan(
+        step(StepIntent.INVESTIGATE, "read.py"),
+        step(StepIntent.MODIFY, "b.py", "a.py", "b.py"),
+        step(StepIntent.VERIFY, "tests/test_a.py"),
+        step(StepIntent.MODIFY, "a.py", "c.py", "d.py"),
+    )
+    assert made.changes_in == ("b.py", "a.py", "c.py", "d.py")
+    assert plan(step(StepIntent.INVESTIGATE, "a.py")).changes_in == ()
+
+
+def test_a_file_that_the_plan_only_reads_is_no_likelier_to_hold_the_bug() -> None:
+    """The search begins where the plan means to change something."""
+    code = "def total(a):\n    return sum(a)\n"
+    product = {p: s for p in ("a.py", "b.py", "c.py") if (s := parse(p, code)) is not None}
+    made = plan(step(StepIntent.INVESTIGATE, "b.py"), step(StepIntent.MODIFY, "c.py"))
+    unit = Unit(
+        unit_id=UnitId("fix"),
+        unit_type=UnitType.FIX,
+        strategy="repair",
+        issue=Issue(source="text", text="it fails"),
+        plan=made,
+    )
+    task = TurnInput(
+        unit=unit,
+        number=1,
+        seed=0,
+        tree=TreeId("0" * 40),
+        base_tree=TreeId("0" * 40),
+        mode=Mode.AUTO_FIX_SAFE,
+        baseline=passed(),
+        last=None,
+        tried={},
+    )
+    ran = Coverage(test_id=FAILING, passed=False, lines=dict.fromkeys(product, (2,)))
+    found = suspects_of(task, Files(product=product, tests={}, paths=()), (), (ran,))
+    assert [s.path for s in found if s.unit is not None] == ["c.py", "a.py", "b.py"]

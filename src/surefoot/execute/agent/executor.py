@@ -351,7 +351,7 @@ class _Turn:
             id="change",
             description=f"make the change that the issue asks for: {unit.issue.title}",
             intent="modify",
-            target_files=[path for s in modifies for path in s.target_files],
+            target_files=list(unit.plan.changes_in),
             depends_on=[],
             max_iterations=MOST_ITERATIONS,
             acceptance=[

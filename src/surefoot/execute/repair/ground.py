@@ -209,6 +209,6 @@ def suspects_of(
         failing=failing,
         coverage=coverage,
         issue=task.unit.issue.text,
-        aimed=[path for step in task.unit.plan.steps for path in step.target_files],
+        aimed=task.unit.plan.changes_in,
     )
     return localise(facts)
