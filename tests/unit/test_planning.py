@@ -145,6 +145,16 @@ def test_a_plan_is_as_complex_as_its_issue_is_classified_and_aimed_at_the_files_
     assert aimed == {"investigate": (), "modify": files, "verify": ()}
 
 
+def test_a_plan_is_aimed_at_few_files_however_many_an_issue_names() -> None:
+    """The size of the task counts them all."""
+    files = tuple(f"src/m{n}.py" for n in range(30))
+    issue = Issue(source="text", text=" ".join(files[:25]))
+    made = RulePlanner(lambda _f: True).plan(issue, GREEN, Audit(results=()), files, Notes())
+    assert not isinstance(made, str)
+    assert made[0].plan.changes_in == files[:20]
+    assert made[0].plan.complexity == "high"
+
+
 def test_findings_aim_a_plan_at_their_files() -> None:
     """Whatever the issue names beside them."""
     result = AuditorResult(tool="x", state=AuditorState.OK, findings=(LINT,))

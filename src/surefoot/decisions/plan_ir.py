@@ -1,13 +1,16 @@
 """Planning and DeepPlanning: a model's plan as a PlanIR, the one plan for every way of working (SPEC E1, E2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Final, Literal
 
 from surefoot.decisions.signature import Signature
 from surefoot.values import Complexity, PlanIR, PlanStep, StepIntent
 
 MOST_ITERATIONS: Final = 10
+MOST_TARGETS: Final = 20
+"""Files that one step is aimed at: they stand in each of its prompts, and a longer list points nowhere."""
 _MOST_STEPS: Final = 12
 
 
@@ -121,12 +124,17 @@ def ordered(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...] | None:
     return tuple(result)
 
 
+def targets(paths: Iterable[str]) -> tuple[str, ...]:
+    """What a step is aimed at: each file once, in their order, the first ones of too many."""
+    return tuple(islice(dict.fromkeys(paths), MOST_TARGETS))
+
+
 def _step(step: PlannedStep) -> PlanStep:
     return PlanStep(
         step_id=step.id,
         description=step.description,
         intent=StepIntent(step.intent),
-        target_files=tuple(step.target_files),
+        target_files=targets(step.target_files),
         depends_on=tuple(step.depends_on),
         max_iterations=min(MOST_ITERATIONS, max(1, step.max_iterations)),
         acceptance=tuple(step.acceptance),

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from surefoot.codec import canonical, encode
 from surefoot.decisions.cluster import clusters
 from surefoot.decisions.complexity import COMPLEXITY, ComplexityQuestion, files_named, without_model
+from surefoot.decisions.plan_ir import targets
 from surefoot.decisions.signature import ruled
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Notebook
@@ -346,7 +347,7 @@ def _sized(unit: Unit, files: Sequence[str], notebook: Notebook) -> Unit:
         without_model,
     )
     steps = tuple(
-        replace(step, target_files=aimed) if step.intent is StepIntent.MODIFY else step
+        replace(step, target_files=targets(aimed)) if step.intent is StepIntent.MODIFY else step
         for step in unit.plan.steps
     )
     return replace(

@@ -282,10 +282,14 @@ def test_a_plan_that_cannot_be_worked_is_sent_back(made: PlanningAnswer, told: s
 
 
 def test_a_plan_is_bounded() -> None:
-    """A step takes at most ten calls, and a confidence is at most 1, whatever a model says."""
+    """A step takes at most ten calls and aims at twenty files, a confidence is at most 1, whatever a model says."""
     made = answer(("a", ()))
     assert problem(made) == ""
-    plan = plan_of(made, Complexity.HIGH)
+    files = [f"m{n // 2}.py" for n in range(99)]
+    plan = plan_of(
+        replace(made, steps=[replace(made.steps[0], target_files=files)]), Complexity.HIGH
+    )
+    assert plan.steps[0].target_files == tuple(f"m{n}.py" for n in range(20))
     assert plan.steps[0].max_iterations == 10
     assert plan.confidence == 1.0
 
