@@ -1,5 +1,6 @@
 """Surefoot on one case, through its real command line."""
 
+import json
 import subprocess
 import time
 from pathlib import Path
@@ -36,7 +37,19 @@ def attempt(case: Case, scratch: Path, *, seed: int) -> Attempt:
         used=run.used,
         idle_s=min(run.used.idle_s(CANDIDATE_S), LIMIT_S),
         wall_s=time.monotonic() - start,
+        selected=_selected(root),
     )
+
+
+def _selected(root: Path) -> str:
+    """The last selection that a ledger below `root` tells of."""
+    told = ""
+    for path in sorted(root.glob(".surefoot/runs/*/events.jsonl")):
+        for line in path.read_bytes().splitlines():
+            event = json.loads(line)["payload"]
+            if event["kind"] == "fact.learned" and event["topic"] == "selection":
+                told = event["text"]
+    return told
 
 
 def _within(used: Used) -> bool:

@@ -32,6 +32,8 @@ class Attempt:
     used: Used
     idle_s: float
     wall_s: float
+    selected: str = ""
+    """What Surefoot's last selection among candidates says of its reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,7 @@ def false_success(case: Case, outcome: Outcome) -> str:
     )
     verdicts = grade(outcome.attempt.solution, case.entry, case.hidden)
     lines = ["=" * 80, f"{outcome.who} {case.case_id} ({case.task_id}, {case.origin})", *diff]
+    lines += [f"selected: {outcome.attempt.selected}"] if outcome.attempt.selected else []
     for place in outcome.failed_checks:
         check, seen = case.hidden[place], verdicts[place]
         lines.append(f"fails: {check.source}\n  got: {seen.got}")
