@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeGuard
 
 from surefoot.decisions.reproduce_test import TestQuestion, propose_test
 from surefoot.execute.repair.examples import Example, from_issue
@@ -20,7 +20,7 @@ from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.localise import called_in
 from surefoot.execute.repair.probe import module_of
 from surefoot.execute.repair.prose import promised
-from surefoot.execute.source import CodeUnit, docstring_node, tree_of, units
+from surefoot.execute.source import CodeUnit, FunctionNode, docstring_node, tree_of, units
 from surefoot.kernel.ports import Suite
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
 
@@ -55,10 +55,29 @@ class Reproduced:
 
     @property
     def told(self) -> str:
-        """What it asserts first, on one line; empty when it asserts nothing."""
+        """What its first failing test expects first, on one line; where that is only that a call passes, what it does first."""
+        name = self.failing[0].test_id.rpartition("::")[2]
         tree = tree_of(self.edit.text or "")
         nodes = ast.walk(tree) if tree is not None else ()
-        return next((ast.unparse(n) for n in nodes if isinstance(n, ast.Assert)), "")
+        tests = [n for n in nodes if isinstance(n, FunctionNode) and n.name == name]
+        said = _said_first(tests[0]) if tests else ""
+        return " ".join(line.strip() for line in said.splitlines())
+
+
+def _said_first(test: FunctionNode) -> str:
+    """The first statement in the source that says what is expected, else the first of all."""
+    body = test.body[1:] if docstring_node(test) else test.body
+    inner = [n for statement in body for n in ast.walk(statement) if _expects(n)]
+    # `ast.walk` gives what is nested last, wherever it stands.
+    inner.sort(key=lambda n: (n.lineno, n.col_offset))
+    return next((ast.unparse(n) for n in (*inner, *body)), "")
+
+
+def _expects(node: ast.AST) -> TypeGuard[ast.stmt]:
+    """Whether it is an `assert`, or a `with pytest.raises(...)`."""
+    if isinstance(node, ast.With):
+        return any("raises(" in ast.unparse(item.context_expr) for item in node.items)
+    return isinstance(node, ast.Assert)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
