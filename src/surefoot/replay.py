@@ -1,6 +1,6 @@
 """`replay`: a run done again from its record, without a model; and what another model would have done (SPEC E8)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import untracked
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
+from surefoot.kernel.plan_state import ChildState
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy.judges import PinnedChain
@@ -52,7 +53,8 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     Of a run that executes a plan, the runs of its units are done again, one after the other.
 
     Raises:
-        UsageError: The run has not come to a stop, or it never began; or a unit's run is not here.
+        UsageError: The run has not come to a stop, or it never began; or no unit of its plan did, or a unit's run is
+            not here.
     """
     broken = verify_chain(project.ledger_file(run_id))
     if broken is not None:
@@ -65,7 +67,7 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
         )
     blobs = BlobStore(project.blobs)
     if thaw(blobs.get(opened.settings)).request.plan is not None:
-        return _each(project, tuple(story.state.plan.children), around)
+        return _each(project, run_id, story.state.plan.children, around)
     try:
         tape = Tape(tuple(read_events(project.ledger_file(run_id))), blobs.get)
     except LedgerError as error:
@@ -77,17 +79,38 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     return Replayed(compared=tape.compared, divergence=tape.unmet())
 
 
-def _each(project: Project, units: tuple[RunId, ...], around: Surroundings) -> Replayed:
+def _each(
+    project: Project, plan: RunId, children: Mapping[RunId, ChildState], around: Surroundings
+) -> Replayed:
     """The runs of a plan's units, up to the first that differs. Their order beside each other is nothing that is done again."""
-    compared = 0
+    units = tuple(run for run, child in children.items() if _began(project, run, child))
+    if not units:
+        raise UsageError(
+            f"run {plan} began no unit of its plan, so there is nothing to do again; "
+            f"`surefoot verify {plan}` holds its own records against their chain"
+        )
+    # All before any: what is missing is not found out after minutes.
     for unit in units:
         if not project.ledger_file(unit).is_file():
-            raise UsageError(f"the unit's run {unit} is not here; a bundle of its own holds it")
+            raise UsageError(
+                f"the unit's run {unit} began, but {project.ledger_file(unit)} is not there; bring it back, or replay "
+                "an export of the plan's run with `surefoot replay --bundle FILE`"
+            )
+    compared = 0
+    for unit in units:
         played = replay(project, unit, around)
         compared += played.compared
         if played.divergence is not None:
             return Replayed(compared=compared, divergence=f"{unit}: {played.divergence}")
     return Replayed(compared=compared, divergence=None)
+
+
+def _began(project: Project, run: RunId, child: ChildState) -> bool:
+    """Whether a unit's run has records; one that was stopped or refused at its start may leave an empty ledger, or none."""
+    if child.ended is not None:
+        return bool(child.ended.ledger_head)
+    path = project.ledger_file(run)
+    return path.is_file() and path.stat().st_size > 0
 
 
 @contextmanager

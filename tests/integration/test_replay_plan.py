@@ -1,0 +1,93 @@
+"""A replay of a plan's run does again what its units did, and claims nothing of those that did nothing."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from bench.letters import two_that_clash
+from tests.integration.plan_hands import Hands, hands_project, play
+
+from surefoot.app import start
+from surefoot.assembly import Request, Session
+from surefoot.cli.common import surroundings
+from surefoot.errors import UsageError
+from surefoot.events.plans import ChildEnded
+from surefoot.people import Nobody, Quiet
+from surefoot.planrun.children import Children, Order
+from surefoot.planrun.interrupt import Stop
+from surefoot.planrun.run import drive_plan
+from surefoot.plans import Plan
+from surefoot.project import Project, child_run
+from surefoot.replay import replay
+from surefoot.values import RunId, RunStatus
+
+pytestmark = pytest.mark.campaign
+
+PLAN = two_that_clash()
+REFUSED = dict.fromkeys((("a", 1), ("b", 1)), RunStatus.PAUSED)
+"""As a unit ends for which the machine or the settings lack something."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """Unit `a` is a run like any other; the others end before they begin, or are said to have records of this hash."""
+
+    children: Children
+    hands: Hands
+    head: str
+
+    def do(self, order: Order) -> ChildEnded:
+        """As told above."""
+        if order.unit.unit_id == "a":
+            return self.children.do(order)
+        ended = replace(self.hands.do(order), ledger_head=self.head)
+        if self.head:
+            self.hands.session.journal.record_all([ended], aside=True)
+        return ended
+
+
+def half(project: Project, head: str = "") -> RunId:
+    """A plan's run of which `a` began."""
+
+    def hire(session: Session, plan: Plan, stop: Stop) -> Half:
+        return Half(Children(session, plan, stop), Hands(session=session, works=REFUSED), head)
+
+    model = f"scripted:{project.root.parent / 'model.json'}"
+    request = Request(issue=PLAN.issue, model=model, plan=PLAN, jobs=1, seed=3)
+    around = surroundings(Nobody(), Quiet())
+    done = start(project, request, around, driver=partial(drive_plan, hired=hire))
+    return RunId(done.summary["run_id"])
+
+
+@pytest.mark.parametrize("time_s", [60.0, 1e-6])
+def test_a_plan_run_that_began_no_unit_is_refused(tmp_path: Path, time_s: float) -> None:
+    """Its units ended before they began, or its time was up: nothing was done again, so nothing is called identical."""
+    project = hands_project(tmp_path)
+    played = play(project, PLAN, REFUSED, time_s=time_s)
+    run_id = RunId(played.outcome.summary["run_id"])
+    assert bool(played.seen(ChildEnded)) is (time_s > 1)
+    with pytest.raises(UsageError, match=rf"{run_id} began no unit .* `surefoot verify {run_id}`"):
+        replay(project, run_id, surroundings(Nobody(), Quiet()))
+
+
+def test_units_that_never_began_are_passed_over(tmp_path: Path) -> None:
+    """Also one whose ledger was made and stayed empty, as where Ctrl-C comes before the first event."""
+    project = hands_project(tmp_path)
+    run_id = half(project)
+    empty = project.ledger_file(child_run(run_id, PLAN.units[1].unit_id, 1))
+    empty.parent.mkdir()
+    empty.touch()
+    played = replay(project, run_id, surroundings(Nobody(), Quiet()))
+    assert played.divergence is None
+    assert played.compared > 10
+
+
+def test_a_unit_whose_ledger_is_gone_is_told_before_any_is_done_again(tmp_path: Path) -> None:
+    """Although the unit before it differs from its record."""
+    project = hands_project(tmp_path)
+    run_id = half(project, head="f" * 64)
+    first, gone = (project.ledger_file(child_run(run_id, u.unit_id, 1)) for u in PLAN.units[:2])
+    first.write_bytes(first.read_bytes().replace(b'"seed":', b'"seed":1', 1))
+    with pytest.raises(UsageError, match=rf"{gone} is not there; bring it back, .* --bundle"):
+        replay(project, run_id, surroundings(Nobody(), Quiet()))
