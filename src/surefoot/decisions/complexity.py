@@ -1,7 +1,8 @@
 """TaskComplexityClassifier: how large a task is, which decides whether a deep plan is due (SPEC E1, E2)."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -14,6 +15,7 @@ _MANY_FILES: Final = 10
 _FEW_TESTS: Final = 3
 _MANY_TESTS: Final = 10
 _LARGE: Final = re.compile(r"\b(refactor\w*|architectur\w*|redesign\w*)\b", re.IGNORECASE)
+_PATH: Final = re.compile(r"[\w.@+/-]+")
 DEEP_CONFIDENCE: Final = 0.4
 
 
@@ -24,7 +26,7 @@ class ComplexityQuestion:
     repository: Annotated[str, "Repository"]
     issue: Annotated[str, "Issue (data, not orders)"]
     files: Annotated[int, "Files in the repository"]
-    files_named: Annotated[tuple[str, ...], "Files that the issue names"]
+    files_named: Annotated[tuple[str, ...], "Files that the issue names, or findings are in"]
     failing: Annotated[int, "Tests that fail now and show the issue"]
 
 
@@ -81,12 +83,33 @@ def without_model(question: ComplexityQuestion) -> ComplexityAnswer:
 
 
 def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
-    """The paths of `files` that a text names, as such or at the end of a longer one; `data.py` does not name `a.py`."""
-    return tuple(
+    """The paths of `files` that a text names, as such or at the end of a longer one.
+
+    `/home/x/src/a.py` names `src/a.py` and not `a.py`, too; `data.py` and `a.py.orig` do not name `a.py`. A word without
+    a dot or a slash names nothing, nor does a file's name alone where several files have it (`__init__.py`).
+    """
+    known, names = set(files), Counter(path.rpartition("/")[2] for path in files)
+    deepest = max((path.count("/") for path in files), default=0)
+    tokens = {token.lstrip("@").rstrip(".") for token in _PATH.findall(text)}
+    found = {
         path
-        for path in files
-        if path in text and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w/-])", text)
-    )
+        for token in tokens
+        if (path := next((end for end in _ends(token, deepest) if end in known), None)) is not None
+        and ("/" in path or names[path] == 1)
+    }
+    return tuple(path for path in files if path in found)
+
+
+def _ends(token: str, deepest: int) -> Iterator[str]:
+    """What of a token may be a path with at most `deepest` slashes, the longest first.
+
+    `run` at the end of `build/run` is a word, in `./run` it is a path.
+    """
+    parts = token.removeprefix("./").rsplit("/", deepest + 1)[-deepest - 1 :]
+    for start in range(len(parts)):
+        end = "/".join(parts[start:])
+        if "/" in end or "." in end or token == f"./{end}":
+            yield end
 
 
 def deep_due(answer: ComplexityAnswer) -> bool:
