@@ -58,6 +58,7 @@ BUILD_STATUS: Final = Signature(
     question=RunFacts,
     answer=BuildAnswer,
     instructions="Does the code build?",
+    version=2,
 )
 
 

@@ -47,6 +47,7 @@ COMPLEXITY: Final = Signature(
     question=ComplexityQuestion,
     answer=ComplexityAnswer,
     instructions="Judge how large a change to the repository the issue asks for.",
+    version=2,
     answer_tokens=600,
 )
 

@@ -55,6 +55,7 @@ ENVIRONMENT: Final = Signature(
     question=EnvironmentQuestion,
     answer=EnvironmentAnswer,
     instructions="What is the place of work like?",
+    version=2,
 )
 SMALL_CONTEXT: Final = 8_192
 """Tokens; models up to this size of context get short prompts and at most five actions."""

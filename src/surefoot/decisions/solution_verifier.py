@@ -48,6 +48,7 @@ SOLUTION: Final = Signature(
     question=SolutionQuestion,
     answer=SolutionAnswer,
     instructions="May this solution stand?",
+    version=2,
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from surefoot import decisions
-from surefoot.codec import decode
+from surefoot.codec import decode, digest
 from surefoot.decisions.signature import (
     Decision,
     Signature,
@@ -54,6 +54,24 @@ QUESTION = ToolCallQuestion(
     history="nothing yet",
     step="change",
 )
+WORDINGS = {
+    "build_status/2": "115f97a1",
+    "clarification/1": "c99788a6",
+    "deep_planning/1": "7156fc01",
+    "environment_assessment/2": "99a75ebe",
+    "failure_triage/3": "fa8eceed",
+    "plan_draft/1": "16890ae5",
+    "planning_model/1": "841a8340",
+    "requirement_checker/2": "726aaa57",
+    "roundtable_vote/1": "3b319e51",
+    "solution_verifier/2": "d0f4f46a",
+    "task_complexity/2": "ab2f492e",
+    "test_status/1": "5790bce2",
+    "tool_call/1": "abd70865",
+    "tool_call/2": "fc8954c8",
+    "tool_result/1": "bde5346b",
+}
+"""Each policy bundle, with the mark of its instructions and of its fields and their words."""
 
 
 class Desk:
@@ -218,18 +236,35 @@ def test_a_rule_does_not_load_dspy() -> None:
 
 
 def signatures() -> dict[str, Signature[Any, Any]]:
-    """All that models are asked by."""
+    """All that is decided by a signature, by policy bundle."""
     found: dict[str, Signature[Any, Any]] = {}
     for module in pkgutil.iter_modules(decisions.__path__, f"{decisions.__name__}."):
         held = vars(importlib.import_module(module.name)).values()
-        found |= {s.name: s for s in held if isinstance(s, Signature)}
+        found |= {s.bundle: s for s in held if isinstance(s, Signature)}
     return found
 
 
-@pytest.mark.parametrize("name", list(signatures()))
-def test_no_object_of_an_answer_is_open(name: str) -> None:
+def test_a_policy_bundle_names_one_wording() -> None:
+    """Whoever reads two records of one bundle may compare them: where words or fields change, raise the version and say so here."""
+    marks = {
+        bundle: digest(
+            repr(
+                (
+                    signature.instructions,
+                    [(f.name, f.description) for f in fields_of(signature.question)],
+                    [(f.name, f.description) for f in fields_of(signature.answer)],
+                )
+            ).encode()
+        )[:8]
+        for bundle, signature in signatures().items()
+    }
+    assert marks == WORDINGS
+
+
+@pytest.mark.parametrize("bundle", list(signatures()))
+def test_no_object_of_an_answer_is_open(bundle: str) -> None:
     """Providers refuse a strict schema otherwise; steps of a plan are objects within it."""
-    schema = schema_of(signatures()[name].answer)
+    schema = schema_of(signatures()[bundle].answer)
     objects = [schema, *schema.get("$defs", {}).values()]  # type: ignore[attr-defined]
     for part in (o for o in objects if o.get("type") == "object"):
         assert part["additionalProperties"] is False
