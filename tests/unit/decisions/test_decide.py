@@ -65,7 +65,7 @@ WORDINGS = {
     "requirement_checker/2": "726aaa57",
     "roundtable_vote/1": "3b319e51",
     "solution_verifier/2": "d0f4f46a",
-    "task_complexity/2": "ab2f492e",
+    "task_complexity/2": "4fe54e7c",
     "test_status/1": "5790bce2",
     "tool_call/1": "abd70865",
     "tool_call/2": "fc8954c8",
