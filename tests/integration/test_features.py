@@ -43,6 +43,25 @@ def test_a_function_without_a_body_is_written(tmp_path: Path) -> None:
     assert 'assert shout("oh no", 3)' in shop.show(f"{run['commit']}:{new_test(run)}")
 
 
+def test_of_answers_that_do_the_same_the_one_that_most_extend_alike_is_taken(
+    tmp_path: Path,
+) -> None:
+    """The docstring shows sides in order only; of four answers the shortest holds for these alone."""
+    code = 'def right(a, b, c):\n    """Whether three sides of a triangle meet at a right angle.\n\n    >>> right(3, 4, 5)\n    True\n    >>> right(1, 2, 3)\n    False\n    """\n    raise NotImplementedError\n'
+    tests = "import shop\n\n\ndef test_there():\n    assert shop.right\n"
+    bodies = [
+        "    return a * a + b * b == c * c\n",
+        "    x, y, z = sorted([a, b, c])\n    return x * x + y * y == z * z\n",
+        "    small, middle, large = sorted((a, b, c))\n    return small**2 + middle**2 == large**2\n",
+        "    return 2 * max(a, b, c) ** 2 == a * a + b * b + c * c\n",
+    ]
+    shop = Shop(tmp_path, tests, code=code)
+    rules = [{"pattern": "right", "replies": [f"def right(a, b, c):\n{body}" for body in bodies]}]
+    run = shop.run("solve", "Implement `right`", *SEARCH, "--model", shop.scripted(rules))
+    assert run["status"] == "complete", run["reason"]
+    assert bodies[0] not in shop.show(f"{run['commit']}:shop.py")
+
+
 def test_a_test_that_no_answer_passes_is_written_anew(tmp_path: Path) -> None:
     """Without an example the model writes the test, and may ask for what nobody wants; the next turn's is another one."""
     code = 'def twice(text):\n    """The text two times in a row, with a blank between."""\n    raise NotImplementedError\n'

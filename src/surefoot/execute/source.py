@@ -144,6 +144,20 @@ def overlap(first: Sequence[TextEdit], second: Sequence[TextEdit]) -> bool:
     return any(a.start <= b.end and b.start <= a.end for a in first for b in second)
 
 
+def is_unwritten(node: FunctionNode) -> bool:
+    """Whether a function's body holds nothing but words, `pass`, or `raise NotImplementedError`."""
+    return all(
+        isinstance(n, ast.Pass)
+        or (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))
+        or (
+            isinstance(n, ast.Raise)
+            and n.exc is not None
+            and "NotImplementedError" in ast.unparse(n.exc)
+        )
+        for n in node.body
+    )
+
+
 def units(source: Source) -> tuple[CodeUnit, ...]:
     """All functions and methods, in order of line; functions inside functions belong to the outer one."""
     return tuple(unit for unit, _ in unit_nodes(source))

@@ -1,6 +1,6 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import holds_text, like, small_ones
+from surefoot.execute.repair.inputs import holds_text, like, small_ones, unusual
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -85,6 +85,17 @@ def test_small_arguments_keep_what_holds_between_them() -> None:
     assert small_ones([("01", "11"), ("1", "0")]) == (("", ""),)
     assert small_ones([("", [1]), ("a", [2, 3])]) == (("", []),)
     assert small_ones([("pie",), ("",), ("tea",)]) == (("p",),)
+
+
+def test_numbers_in_another_order_and_nought_are_unusual() -> None:
+    """What was seen is not; neither are texts, or more numbers than have few orders."""
+    turned = {(2, 3, 1), (2, 1, 3), (3, 1, 2), (3, 2, 1), (1, 3, 2)}
+    small = {(0, 2, 3), (1, 0, 3), (1, 2, 0), (1, 1, 3), (1, 2, 1)}
+    assert set(unusual([(1, 2, 3)])) == turned | small
+    assert set(unusual([(7,), (0,)])) == {(1,)}
+    assert unusual([("ab", "b")]) == ()
+    assert set(unusual([(2, "a")])) == {(0, "a"), (1, "a")}
+    assert len(unusual([(2, 3, 4, 5)])) == 8
 
 
 def test_words_of_one_length_stay_so() -> None:

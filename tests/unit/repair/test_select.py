@@ -39,6 +39,18 @@ def test_of_equal_behaviours_the_smallest_change_is_taken() -> None:
     assert choose([rewritten, edit], WEIGHTS).taken is edit
 
 
+def test_of_answers_alone_what_most_do_on_unusual_inputs_is_taken() -> None:
+    """The smallest one may be the one that forgot them; where an edit does the same, the smallest is the change to make."""
+    hasty = passing("hasty", "a b", samples=2, apart=("x",), changed_words=1)
+    one = passing("one", "a b", samples=1, apart=("y",), changed_words=4)
+    other = passing("other", "a b", samples=2, apart=("y",), changed_words=9)
+    choice = choose([hasty, one, other], WEIGHTS)
+    assert choice.taken is one
+    assert len(choice.clusters) == 1
+    edited = replace(hasty, edited=True, prior=0.4)
+    assert choose([edited, one, other], WEIGHTS).taken is edited
+
+
 def test_patchwork_puts_nothing_aside() -> None:
     """Edits of which one mends no test do what an example shows by chance: an answer has to agree first."""
     plain = passing("plain", "a b", samples=3, edited=True, prior=0.7, examples=(True, False))

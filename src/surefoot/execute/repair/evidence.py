@@ -21,7 +21,7 @@ from surefoot.execute.repair.examples import (
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
-from surefoot.execute.repair.inputs import Arguments, holds_text, like, small_ones
+from surefoot.execute.repair.inputs import Arguments, holds_text, like, small_ones, unusual
 from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
     RAISED,
@@ -44,6 +44,7 @@ from surefoot.execute.source import (
     CodeUnit,
     Source,
     docstring_node,
+    is_unwritten,
     parse,
     unit_nodes,
     units,
@@ -85,10 +86,17 @@ def probe_for(
         unit.qualname,
         beside,
         inputs=inputs,
-        edges=small_ones(seen),
+        edges=(*small_ones(seen), *(unusual(seen) if _is_to_be_written(suspect, files) else ())),
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
     )
+
+
+def _is_to_be_written(suspect: Suspect, files: Files) -> bool:
+    """Whether a suspect has no body: no code says yet which inputs it is for."""
+    nodes = unit_nodes(files.product[suspect.path])
+    here = (n for u, n in nodes if suspect.unit and u.first_line == suspect.unit.first_line)
+    return any(is_unwritten(node) for node in here)
 
 
 def _stories(
@@ -163,12 +171,14 @@ class Probing:
         report = self._worker(suspect.key, probe).attempt(candidate, (test,)).report
         return words_of(report.result(test))
 
-    def behaviour(self, candidate: Candidate, suspect: Suspect) -> Words | None:
-        """What a candidate does on the generated inputs, the edges that the unchanged code does not answer left out."""
+    def behaviour(self, candidate: Candidate, suspect: Suspect) -> tuple[Words | None, Words]:
+        """What a candidate does on the generated inputs, and on those edges apart that the unchanged code does not answer."""
         words = self.ask(candidate, suspect, "behaviour")
-        return (
-            None if words is None else tuple(words[n] for n in self._counted(suspect, len(words)))
-        )
+        if words is None:
+            return None, ()
+        counted = self._counted(suspect, len(words))
+        apart = sorted({*range(len(words))} - {*counted})
+        return tuple(words[n] for n in counted), tuple(words[n] for n in apart)
 
     def inputs(self, suspect: Suspect) -> tuple[Arguments, ...]:
         """What the words of `behaviour` are about; empty where they tell stories."""
@@ -302,7 +312,7 @@ class Evidence:
         after = changed_source(candidate, before)
         probing = self._witnesses.probing
         files = self._changed_files(candidate)
-        words = probing.behaviour(candidate, suspect)
+        words, apart = probing.behaviour(candidate, suspect)
         return Passing(
             candidate=candidate,
             samples=0,
@@ -313,6 +323,7 @@ class Evidence:
             changed_files=len(candidate.edits),
             changed=frozenset(s.key for s in changed),
             words=words,
+            apart=apart,
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
             dropped=bool(after and dropped(before, after, suspect.unit)),
             kept=probing.kept(words, suspect),

@@ -4,6 +4,7 @@ An input that no caller would ever give tells right candidates apart for nothing
 is kept: types, signs and ranges, kinds of characters, lengths that go together, order, items that are all different. Pure and deterministic by seed.
 """
 
+import itertools
 import random
 import re
 import string
@@ -17,6 +18,10 @@ _SHAPE_SAMPLES: Final = 2
 _DISTINCT_SAMPLES: Final = 3
 """Rows of several items from which on it is no accident that none holds an item twice."""
 _MAX_TEXT: Final = 2_000
+_TURNED: Final = 2
+"""Seen argument lists that are turned around."""
+_MOST_TURNED: Final = 3
+"""Numbers up to which all orders of them are few."""
 _CLOSED: Final = 5
 """Characters seen for each different one from which on texts hold no others of their kind, as bits hold no 2.
 
@@ -60,6 +65,24 @@ def small_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
                 if all(rule(made) for rule in rules):
                     found.append(made)
     return tuple(found)
+
+
+def unusual(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
+    """Seen arguments that are all numbers in every other order, and the first ones with each whole number in turn 0 and 1.
+
+    That the shown calls keep an order, or have no 0, may say what callers give or nothing at all.
+    """
+    known = {repr(args) for args in seen}
+    found: dict[str, Arguments] = {}
+    for args in seen[:_TURNED]:
+        if 1 < len(args) <= _MOST_TURNED and all(type(a) in (int, float) for a in args):
+            found |= {repr(made): made for made in itertools.permutations(args)}
+    for args in seen[:1]:
+        for place, value in enumerate(args):
+            if type(value) is int:
+                near = ((*args[:place], number, *args[place + 1 :]) for number in (0, 1))
+                found |= {repr(made): made for made in near}
+    return tuple(made for key, made in found.items() if key not in known)
 
 
 def _cuts(args: Arguments, others: Sequence[Arguments], length: int) -> list[list[int]]:

@@ -20,7 +20,14 @@ from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.localise import called_in
 from surefoot.execute.repair.probe import module_of
 from surefoot.execute.repair.prose import promised
-from surefoot.execute.source import CodeUnit, FunctionNode, docstring_node, tree_of, units
+from surefoot.execute.source import (
+    CodeUnit,
+    FunctionNode,
+    docstring_node,
+    is_unwritten,
+    tree_of,
+    units,
+)
 from surefoot.kernel.ports import Suite
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
 
@@ -181,24 +188,10 @@ def _promised(unit: CodeUnit) -> tuple[Example, ...]:
     """What the docstring of a function without a body shows: nothing else says yet what it is for."""
     tree = tree_of(unit.text)
     node = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_unwritten(node):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not is_unwritten(node):
         return ()
     said = docstring_node(node)
     return promised(str(said.value), node) if said is not None else ()
-
-
-def _is_unwritten(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a body holds nothing but words, `pass`, or `raise NotImplementedError`."""
-    return all(
-        isinstance(n, ast.Pass)
-        or (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))
-        or (
-            isinstance(n, ast.Raise)
-            and n.exc is not None
-            and "NotImplementedError" in ast.unparse(n.exc)
-        )
-        for n in node.body
-    )
 
 
 def _shown_calls(issue: str, name: str) -> Iterator[Example]:

@@ -6,6 +6,7 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -97,6 +98,8 @@ class Passing:
     """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
     """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
+    apart: Words = ()
+    """What it does on inputs of which nothing says that anybody gives them."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -273,8 +276,20 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int, likely: f
         weight += weights.kept
     weight += weights.likely * likely
     weight += weights.foretold * max(p.foretold for p in members)
-    ordered = sorted(members, key=_rank)
-    return Cluster(members=tuple(ordered), weight=weight, likely=likely)
+    return Cluster(members=_in_turn(members), weight=weight, likely=likely)
+
+
+def _in_turn(members: Sequence[Passing]) -> tuple[Passing, ...]:
+    """By rank; answers that no edit gave by what most of them do on inputs that perhaps nobody gives, before that.
+
+    Such inputs part no behaviours. But the smallest answer may be the one that has not thought of them.
+    """
+    voices = Counter[Words]()
+    for p in members:
+        voices[p.apart] += p.samples
+    if any(p.edited for p in members):
+        voices.clear()
+    return tuple(sorted(members, key=lambda p: (-voices[p.apart], _rank(p))))
 
 
 def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
