@@ -51,6 +51,15 @@ def test_of_answers_alone_what_most_do_on_unusual_inputs_is_taken() -> None:
     assert choose([edited, one, other], WEIGHTS).taken is edited
 
 
+def test_of_many_answers_a_few_pass_by_chance() -> None:
+    """Two that write a function anew are enough beside a few that fail, and not beside many; a small change may be."""
+    wide = passing("wide", "a b", samples=2, changed_lines=9, examples=(True,))
+    assert choose([wide], WEIGHTS, missed=6).taken is wide
+    assert choose([wide], WEIGHTS, missed=26).taken is None
+    small = replace(wide, changed_lines=2)
+    assert choose([small], WEIGHTS, missed=26).taken is small
+
+
 def test_patchwork_puts_nothing_aside() -> None:
     """Edits of which one mends no test do what an example shows by chance: an answer has to agree first."""
     plain = passing("plain", "a b", samples=3, edited=True, prior=0.7, examples=(True, False))

@@ -82,6 +82,8 @@ class _ModelState:
     failure: ModelFailure | None = None
     exhausted: bool = False
     unusable: int = 0
+    missed: int = 0
+    """Answers that do not pass."""
 
     @property
     def plain(self) -> int:
@@ -207,7 +209,7 @@ class Hunt:
             )
             for p, hit in zip(passing, hits, strict=True)
         ]
-        return choose(heard, self._limits.weights, self._case.max_files)
+        return choose(heard, self._limits.weights, self._case.max_files, missed=self._model.missed)
 
     def _weighed(self) -> Choice:
         """The choice, after the leading behaviours that one function's code decides have been weighed by a model that fills gaps."""
@@ -447,6 +449,7 @@ class Hunt:
             self._evidence.add(tried, shown.suspect, sampled=True)
             self._take_parts(tried, shown.suspect)
         else:
+            self._model.missed += 1
             self._remember(tried, proposal.code, shown.suspect)
 
     def _asked_of(self, question: EditQuestion) -> tuple[Shown, Candidate | None]:

@@ -51,6 +51,8 @@ class Weights:
     """What speaks against every behaviour: the right one may not be among the candidates."""
     rewritten: float = 1.5
     """The same against one that answers alone have and that changes more than `wide` lines: many voices of one model can be one mistake."""
+    missed: float = 0.05
+    """What each answer that does not pass adds to that: of many that miss some hit the known tests by chance."""
     wide: int = 6
     """Lines up to which a change is one of a part."""
     unmet: float = 3.0
@@ -165,8 +167,17 @@ class Choice:
     """B7's score of the one taken."""
 
 
-def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) -> Choice:
-    """Take the best candidate of the behaviour that most speaks for, or none when too little does."""
+def choose(
+    passing: Sequence[Passing], weights: Weights, max_files: int = 40, *, missed: int = 0
+) -> Choice:
+    """Take the best candidate of the behaviour that most speaks for, or none when too little does.
+
+    Args:
+        passing: What passes all known tests.
+        weights: How much each thing counts.
+        max_files: Files that a change may have.
+        missed: Answers of the model that do not pass.
+    """
     honest = [p for p in passing if p.special is None]
     if not honest:
         reason = passing[0].special if passing else None
@@ -175,7 +186,7 @@ def choose(passing: Sequence[Passing], weights: Weights, max_files: int = 40) ->
     found = cluster(_sound(_steadiest(_best_examples(honest))), weights)
     clusters = _ranked(found, weights, max_files)
     best = clusters[0]
-    confidence = best.weight / (best.weight + _against(best, clusters[1:], weights))
+    confidence = best.weight / (best.weight + _against(best, clusters[1:], weights, missed))
     taken = best.members[0]
     score = b7(taken, confidence, weights, max_files)
     others = len(clusters) - 1
@@ -209,14 +220,15 @@ def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tu
     )
 
 
-def _against(best: Cluster, others: Sequence[Cluster], weights: Weights) -> float:
+def _against(best: Cluster, others: Sequence[Cluster], weights: Weights, missed: int) -> float:
     """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
     thought_of = sum(c.weight for c in others if c.samples)
     edits = sum(c.weight for c in others if not c.samples)
     first = best.members[0]
     sound = all(first.examples) and not first.lost and not first.dropped
     unmet = 0.0 if sound else weights.unmet
-    doubt = weights.rewritten if best.is_rewritten(weights.wide) else weights.doubt
+    rewritten = best.is_rewritten(weights.wide)
+    doubt = weights.rewritten + weights.missed * missed if rewritten else weights.doubt
     rivals = min(edits, weights.rivals) if _is_heard(best, weights) else edits
     return thought_of + rivals + doubt + unmet
 
