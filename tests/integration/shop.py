@@ -121,12 +121,15 @@ class Shop:
         """What `surefoot explain` says of a run."""
         return self.surefoot("explain", str(run["run_id"])).stdout
 
+    def events(self, run: Mapping[str, object]) -> list[dict[str, object]]:
+        """What a run recorded, in order."""
+        ledger = self.root / ".surefoot" / "runs" / str(run["run_id"]) / "events.jsonl"
+        return [json.loads(line)["payload"] for line in ledger.read_text().splitlines()]
+
     def asked(self, run: Mapping[str, object]) -> list[str]:
         """The requests that a run sent to the model, in order."""
-        ledger = self.root / ".surefoot" / "runs" / str(run["run_id"]) / "events.jsonl"
-        sent = [json.loads(line)["payload"] for line in ledger.read_text().splitlines()]
         blobs = self.root / ".surefoot" / "blobs"
-        requests = [e["request"] for e in sent if e["kind"] == "model.asked"]
+        requests = [str(e["request"]) for e in self.events(run) if e["kind"] == "model.asked"]
         return [(blobs / name[:2] / name).read_text() for name in requests]
 
     def show(self, revision: object) -> str:

@@ -3,6 +3,7 @@
 import threading
 from pathlib import Path
 
+import pytest
 from tests.integration.shop import Shop
 
 from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, speaks_for
@@ -43,23 +44,24 @@ def test_a_function_without_a_body_is_written(tmp_path: Path) -> None:
     assert 'assert shout("oh no", 3)' in shop.show(f"{run['commit']}:{new_test(run)}")
 
 
+@pytest.mark.parametrize("body", ["raise NotImplementedError", "pass"])
 def test_of_answers_that_do_the_same_the_one_that_most_extend_alike_is_taken(
-    tmp_path: Path,
+    tmp_path: Path, body: str
 ) -> None:
     """The docstring shows sides in order only; of four answers the shortest holds for these alone."""
-    code = 'def right(a, b, c):\n    """Whether three sides of a triangle meet at a right angle.\n\n    >>> right(3, 4, 5)\n    True\n    >>> right(1, 2, 3)\n    False\n    """\n    raise NotImplementedError\n'
+    code = 'def right(a, b, c):\n    """Whether three sides of a triangle meet at a right angle.\n\n    >>> right(3, 4, 5)\n    True\n    >>> right(1, 2, 3)\n    False\n    """\n    '
     tests = "import shop\n\n\ndef test_there():\n    assert shop.right\n"
-    bodies = [
+    ways = [
         "    return a * a + b * b == c * c\n",
         "    x, y, z = sorted([a, b, c])\n    return x * x + y * y == z * z\n",
         "    small, middle, large = sorted((a, b, c))\n    return small**2 + middle**2 == large**2\n",
         "    return 2 * max(a, b, c) ** 2 == a * a + b * b + c * c\n",
     ]
-    shop = Shop(tmp_path, tests, code=code)
-    rules = [{"pattern": "right", "replies": [f"def right(a, b, c):\n{body}" for body in bodies]}]
+    shop = Shop(tmp_path, tests, code=f"{code}{body}\n")
+    rules = [{"pattern": "right", "replies": [f"def right(a, b, c):\n{way}" for way in ways]}]
     run = shop.run("solve", "Implement `right`", *SEARCH, "--model", shop.scripted(rules))
     assert run["status"] == "complete", run["reason"]
-    assert bodies[0] not in shop.show(f"{run['commit']}:shop.py")
+    assert ways[0] not in shop.show(f"{run['commit']}:shop.py")
 
 
 def test_a_test_that_no_answer_passes_is_written_anew(tmp_path: Path) -> None:

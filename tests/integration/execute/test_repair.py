@@ -1,5 +1,6 @@
 """`solve` with the strategy `repair` on small repositories, as a user runs it, on a model that answers from a file."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,56 @@ def test_with_another_test_of_the_model_the_search_begins_anew(tmp_path: Path, c
     assert run["status"] == "complete", shop.explained(run)
     assert run["turns"] == 2
     assert ">= 10" in shop.show(f"{run['commit']}:shop.py")
+
+
+def test_with_another_test_of_the_model_what_was_refused_stays_so(tmp_path: Path) -> None:
+    """A judge is not content with the first turn's change, which passed its test: the second turn has another change."""
+    there = "import shop\n\n\ndef test_there():\n    assert shop.big(20)\n"
+    shop = Shop(tmp_path, there, code=BIG, max_candidates=1_000)
+    drafts = [
+        f"```python\nfrom shop import big\n\n\ndef test_big():\n    assert {claim}\n"
+        for claim in ("big(10) is True", "big(10)")
+    ]
+    word = {"explanation": "seen", "quote": "", "missing": "more", "status": "PARTIAL"}
+    model = shop.scripted(
+        [
+            {"purpose": "reproduce_test", "replies": drafts},
+            {"purpose": "requirement_checker", "reply": json.dumps({**word, "confidence": 1.0})},
+        ]
+    )
+    issue = "`big` does not know that 10 is a big one"
+    run = shop.run("solve", issue, "--model", model, "--solver-model", model)
+    assert run["status"] == "blocked"
+    taken = [e["candidate"] for e in shop.events(run) if e.get("message") == "chosen"]
+    assert len(taken) > 1
+    assert len(set(taken)) == len(taken)
+
+
+LONG_WAY = """def total(prices, discount=0):
+    if not prices:
+        return 0
+    whole = 0
+    for price in prices:
+        whole += price
+    rate = discount / 100
+    off = whole * rate
+    left = whole - off
+    cents = round(left * 100)
+    return cents / 100
+"""
+
+
+def test_a_few_answers_of_many_are_no_surer_in_the_second_turn(tmp_path: Path) -> None:
+    """Three or four of 28 pass; what fails is not tried again in the next turn, and speaks against them as before."""
+    shop = Shop(tmp_path, TESTS + DISCOUNT)
+    wrong = "def total(prices, discount=0):\n    return 0.5\n"
+    again = {"pattern": "(?s)This answer was wrong", "reply": wrong}
+    rules = [again, {"pattern": "Function `total`", "replies": [LONG_WAY, *[wrong] * 6]}]
+    run = shop.solve(rules, context_tokens=8_192)
+    assert run["status"] == "blocked", run
+    told = [e["text"] for e in shop.events(run) if e.get("topic") == "selection"]
+    assert len(told) > 1
+    assert all(text.startswith("not sure") for text in told), told
 
 
 ALONE = """import os

@@ -87,15 +87,16 @@ def test_small_arguments_keep_what_holds_between_them() -> None:
     assert small_ones([("pie",), ("",), ("tea",)]) == (("p",),)
 
 
-def test_numbers_in_another_order_and_nought_are_unusual() -> None:
+def test_numbers_in_another_order_nought_and_a_half_are_unusual() -> None:
     """What was seen is not; neither are texts, or more numbers than have few orders."""
     turned = {(2, 3, 1), (2, 1, 3), (3, 1, 2), (3, 2, 1), (1, 3, 2)}
     small = {(0, 2, 3), (1, 0, 3), (1, 2, 0), (1, 1, 3), (1, 2, 1)}
-    assert set(unusual([(1, 2, 3)])) == turned | small
-    assert set(unusual([(7,), (0,)])) == {(1,)}
+    halves = {(0.5, 2, 3), (1, 0.5, 3), (1, 2, 0.5)}
+    assert set(unusual([(1, 2, 3)])) == turned | small | halves
+    assert set(unusual([(7,), (0,)])) == {(1,), (0.5,)}
     assert unusual([("ab", "b")]) == ()
-    assert set(unusual([(2, "a")])) == {(0, "a"), (1, "a")}
-    assert len(unusual([(2, 3, 4, 5)])) == 8
+    assert unusual([("ab", [7, 8])]) == (("ab", [0, 8]), ("ab", [1, 8]), ("ab", [0.5, 8]))
+    assert len(unusual([(2, 3, 4, 5)])) == 12
 
 
 def test_words_of_one_length_stay_so() -> None:

@@ -33,7 +33,8 @@ def test_a_file_that_did_not_run_is_no_suspect_for_being_named() -> None:
         sources={**SOURCES, "d.py": other}, tests={}, failing=(), coverage=(RUN,), aimed=("d.py",)
     )
     assert "d.py" not in {s.path for s in localise(facts)}
-    assert [s.path for s in localise(replace(facts, coverage=()))] == ["d.py"]
+    for blind in ((), (replace(RUN, lines={}),)):
+        assert [s.path for s in localise(replace(facts, coverage=blind))] == ["d.py"]
 
 
 def test_a_modules_own_statements_are_aimed_at_as_its_functions_are() -> None:

@@ -52,12 +52,14 @@ def test_of_answers_alone_what_most_do_on_unusual_inputs_is_taken() -> None:
 
 
 def test_of_many_answers_a_few_pass_by_chance() -> None:
-    """Two that write a function anew are enough beside a few that fail, and not beside many; a small change may be."""
-    wide = passing("wide", "a b", samples=2, changed_lines=9, examples=(True,))
-    assert choose([wide], WEIGHTS, missed=6).taken is wide
-    assert choose([wide], WEIGHTS, missed=26).taken is None
+    """Two that write a function anew are enough beside a few that fail, and not beside many, unless these are of another function; a small change may be."""
+    f = frozenset({"m.py::f"})
+    wide = passing("wide", "a b", samples=2, changed_lines=9, examples=(True,), changed=f)
+    assert choose([wide], WEIGHTS, missed={"m.py::f": 6}).taken is wide
+    assert choose([wide], WEIGHTS, missed={"m.py::f": 26}).taken is None
+    assert choose([wide], WEIGHTS, missed={"m.py::g": 26}).taken is wide
     small = replace(wide, changed_lines=2)
-    assert choose([small], WEIGHTS, missed=26).taken is small
+    assert choose([small], WEIGHTS, missed={"m.py::f": 26}).taken is small
 
 
 def test_patchwork_puts_nothing_aside() -> None:

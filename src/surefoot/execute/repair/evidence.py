@@ -58,7 +58,6 @@ _ACCIDENTS: Final = frozenset(
     }
 )  # fmt: skip
 """What code raises that nobody wrote a `raise` for. A `ValueError` may as well be of an input that no caller gives."""
-_UNWRITTEN: Final = f"{RAISED}NotImplementedError"
 OpenWorker = Callable[[Probe], TrialWorker]
 """Opens a worker on the turn's tree with a probe's file added; it is closed with the turn."""
 
@@ -80,13 +79,15 @@ def probe_for(
     if not inputs:
         stories = _stories(unit, files, failing, seed=seed, count=count)
         return probe_of_stories(beside, stories) if stories else None
+    written = not _is_to_be_written(suspect, files)
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
     return probe_of(
         module_of(suspect.path, list(files.tests.values()), files.paths),
         unit.qualname,
         beside,
         inputs=inputs,
-        edges=(*small_ones(seen), *(unusual(seen) if _is_to_be_written(suspect, files) else ())),
+        edges=small_ones(seen) if written else (*small_ones(seen), *unusual(seen)),
+        written=written,
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
     )
@@ -191,7 +192,7 @@ class Probing:
         """Which words of a behaviour of this length count; a candidate can forge a shorter one."""
         probe = self._probes[suspect.key]
         first_edge = min(length, len(probe.inputs) - probe.edges) if probe.edges else length
-        before = self._before(suspect) if probe.edges else None
+        before = self._before(suspect) if probe.edges and probe.written else None
         edges = range(first_edge, length) if before and len(before) == length else ()
         return [*range(first_edge), *(n for n in edges if before and _is_answer(before[n]))]
 
@@ -224,9 +225,9 @@ class Probing:
         places = self._counted(suspect, len(before))
         answers = [_is_answer(before[n]) for n in places]
         told = {before[n] for n, answered in zip(places, answers, strict=True) if answered}
-        if len(words) != len(places) or len(told) == 1:
+        if len(words) != len(places) or (probe.written and len(told) == 1):
             return False
-        if all(before[n] == _UNWRITTEN for n in places):
+        if not probe.written:
             answers = [not holds_text(probe.inputs[n]) for n in places]
         return any(
             answered and word.removeprefix(RAISED) in _ACCIDENTS - frozenset(raised)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from surefoot.codec import digest
 from surefoot.events.work import FactLearned
 from surefoot.execute.repair.candidates import with_edits
 from surefoot.execute.repair.evidence import Evidence, Probing, Witnesses, probe_for
@@ -23,7 +24,7 @@ from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.probe import Probe
 from surefoot.execute.repair.reproduce import reproduce, write
 from surefoot.execute.repair.select import Choice, Passing
-from surefoot.execute.repair.trials import CHOSEN, PASSED, Trials
+from surefoot.execute.repair.trials import CHOSEN, DISAGREES, PASSED, REFUSED, Trials, refused
 from surefoot.execute.source import parse
 from surefoot.kernel.ports import (
     Asker,
@@ -50,6 +51,8 @@ class _Goal:
     added: tuple[FileEdit, ...] = ()
     guessed: bool = False
     """The model wrote the test."""
+    anew: bool = False
+    """It did, and no turn before had this one: what failed there says nothing here."""
 
 
 class RepairExecutor:
@@ -68,7 +71,7 @@ class RepairExecutor:
         """One round; leaves either one change that passes everything known in the worktree, or nothing.
 
         A later turn looks at the next suspects with other seeds and never repeats what an earlier one is done with,
-        unless the model wrote the test: then it has another one, and begins anew.
+        unless the model wrote another test for it: then it begins anew, but for what was refused after its tests passed.
         """
         ports = Ports(
             task=task, suite=self._suite, workspace=workspace, asker=asker, notebook=notebook
@@ -86,6 +89,7 @@ class _Round:
         self._limits = limits
         self._max_files = max_files
         self._said: list[str] = []
+        self._learned = self._task.learned
         self._actions = 0
 
     def run(self) -> TurnOutput:
@@ -141,7 +145,11 @@ class _Round:
             "reproduced",
             f"`{found.told[:80]}` fails, written by {found.how} as {ids[0]}: {found.failing[0].message[:200]}",
         )
-        return _Goal(failing=ids, added=(found.edit,), guessed=found.how == "model")
+        guessed = found.how == "model"
+        mark = f"a test of the model's: {digest((found.edit.text or '').encode())}"
+        anew = guessed and mark not in self._learned
+        self._learned = (*self._learned, mark) if anew else self._learned
+        return _Goal(failing=ids, added=(found.edit,), guessed=guessed, anew=anew)
 
     # --- the search ------------------------------------------------------------------------------
 
@@ -154,7 +162,7 @@ class _Round:
             self._notebook,
             failing=goal.failing,
             wider=wider,
-            known={} if goal.guessed else self._task.tried,
+            known=refused(self._task.tried) if goal.anew else self._task.tried,
         )
         if trials.base.fixed == len(goal.failing):
             self._say(
@@ -164,9 +172,7 @@ class _Round:
         failing = self._failing(goal, trials)
         coverage = trace(worker, files, goal.failing, wider)
         everybody = suspects_of(self._task, files, failing, coverage)
-        suspects = (
-            everybody[: self._limits.suspects] if goal.guessed else self._turns_share(everybody)
-        )
+        suspects = everybody[: self._limits.suspects] if goal.anew else self._turns_share(everybody)
         if not suspects:
             self._say("No code of the project could be found behind the failing tests.")
             return self._output()
@@ -190,7 +196,7 @@ class _Round:
         )
         evidence = Evidence(files, suspects, witnesses)
         hunt = Hunt(case, self._limits, trials, evidence, probing, self._ports)
-        choice = hunt.run(edit=goal.guessed or self._edits_again(len(everybody)))
+        choice = hunt.run(edit=goal.anew or self._edits_again(len(everybody)))
         taken = self._settle(hunt, choice, goal, trials)
         self._actions += trials.count
         self._say(
@@ -258,9 +264,7 @@ class _Round:
                 break
             taken = choice.taken
             complaint = self._fresh(taken, goal)
-            told = (
-                f"a fresh run disagrees: {complaint}" if complaint else self._refused(taken, goal)
-            )
+            told = f"{DISAGREES}: {complaint}" if complaint else self._refused(taken, goal)
             if not told:
                 self._apply(taken, choice, goal, trials)
                 return True
@@ -290,7 +294,7 @@ class _Round:
         self._workspace.apply(with_edits(taken.candidate, goal.added).edits)
         found = self._task.objections(self._workspace.snapshot())
         self._workspace.restore(self._task.tree)
-        return f"the review would refuse it: {found[0].file}: {found[0].message}" if found else ""
+        return f"{REFUSED}: {found[0].file}: {found[0].message}" if found else ""
 
     def _missing(self, report: TestReport, goal: _Goal) -> tuple[str, ...]:
         """Tests that must pass and do not."""
@@ -319,4 +323,5 @@ class _Round:
             claim="done" if done else "none",
             effective_actions=self._actions,
             failure=failure,
+            learned=self._learned,
         )

@@ -1,6 +1,7 @@
 """The search of one turn: cheap edits first, then the model in batches, until the evidence is enough or spent."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -82,8 +83,8 @@ class _ModelState:
     failure: ModelFailure | None = None
     exhausted: bool = False
     unusable: int = 0
-    missed: int = 0
-    """Answers that do not pass."""
+    missed: Counter[str] = field(default_factory=Counter)
+    """Answers that do not pass, by key of the suspect whose text they are."""
 
     @property
     def plain(self) -> int:
@@ -443,13 +444,12 @@ class Hunt:
             candidate = with_files_of(candidate, under)
         gauge = self._probing.gauge(shown.suspect)
         tried = self._trials.attempt(candidate, gauge, record=True) or self._trials.seen(candidate)
-        if tried is None:
-            return
-        if tried.passed:
+        if tried is not None and tried.passed:
             self._evidence.add(tried, shown.suspect, sampled=True)
             self._take_parts(tried, shown.suspect)
-        else:
-            self._model.missed += 1
+            return
+        self._model.missed[shown.suspect.key] += 1
+        if tried is not None:
             self._remember(tried, proposal.code, shown.suspect)
 
     def _asked_of(self, question: EditQuestion) -> tuple[Shown, Candidate | None]:

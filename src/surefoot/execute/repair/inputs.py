@@ -8,7 +8,7 @@ import itertools
 import random
 import re
 import string
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Final, TypeAlias
 
 Arguments: TypeAlias = tuple[object, ...]
@@ -20,6 +20,7 @@ _DISTINCT_SAMPLES: Final = 3
 _MAX_TEXT: Final = 2_000
 _TURNED: Final = 2
 """Seen argument lists that are turned around."""
+_NUMBERS: Final = (0, 1, 0.5)
 _MOST_TURNED: Final = 3
 """Numbers up to which all orders of them are few."""
 _CLOSED: Final = 5
@@ -68,9 +69,10 @@ def small_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
 
 
 def unusual(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
-    """Seen arguments that are all numbers in every other order, and the first ones with each whole number in turn 0 and 1.
+    """Seen arguments that are all numbers in every other order, and the first ones with each whole number in turn 0, 1 and a half.
 
-    That the shown calls keep an order, or have no 0, may say what callers give or nothing at all.
+    Likewise the first number of each list. That the shown calls keep an order, or have no 0 and only whole numbers, may say
+    what callers give or nothing at all.
     """
     known = {repr(args) for args in seen}
     found: dict[str, Arguments] = {}
@@ -79,10 +81,17 @@ def unusual(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
             found |= {repr(made): made for made in itertools.permutations(args)}
     for args in seen[:1]:
         for place, value in enumerate(args):
-            if type(value) is int:
-                near = ((*args[:place], number, *args[place + 1 :]) for number in (0, 1))
-                found |= {repr(made): made for made in near}
+            near = ((*args[:place], other, *args[place + 1 :]) for other in _beside(value))
+            found |= {repr(made): made for made in near}
     return tuple(made for key, made in found.items() if key not in known)
+
+
+def _beside(value: object) -> Iterator[object]:
+    """A whole number, or a list that begins with one, with other numbers in its place."""
+    if type(value) is int:
+        yield from _NUMBERS
+    elif isinstance(value, list) and value and type(value[0]) is int:
+        yield from ([number, *value[1:]] for number in _NUMBERS)
 
 
 def _cuts(args: Arguments, others: Sequence[Arguments], length: int) -> list[list[int]]:

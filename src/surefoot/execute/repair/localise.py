@@ -71,8 +71,8 @@ def localise(facts: BugFacts) -> tuple[Suspect, ...]:
         lines = spectrum.get(path, {})
         inside = [_unit_suspect(unit, lines, framed, called, words) for unit in units(source)]
         own = _module_suspect(source, lines, framed, words)
-        # Where it is known what ran, a file that is named makes nothing else of it suspect.
-        inside = [s for s in inside if s.score > 0 or (path in facts.aimed and not facts.coverage)]
+        # Where it is seen what ran, a file that is named makes nothing else of it suspect.
+        inside = [s for s in inside if s.score > 0 or (path in facts.aimed and not spectrum)]
         more = _AIMED if path in facts.aimed else 0.0
         whole = inside if own is None else [*inside, own]
         found.extend(replace(s, score=s.score + more) for s in whole)

@@ -203,6 +203,8 @@ class Probe:
     """Which words of `behaviour` tell a story of a test that passes on the unchanged code."""
     edges: int = 0
     """How many of the last words of `behaviour` are of inputs that count only where the unchanged code answers them."""
+    written: bool = True
+    """Whether the function has a body, so that what the unchanged code does says something."""
 
     def test(self, name: str) -> str:
         """Id of one of its tests: `behaviour`, `checked`, `examples`."""
@@ -224,11 +226,12 @@ def probe_of(  # each is a list of its own
     checked: Sequence[Checked],
     examples: Sequence[Checked],
     edges: Sequence[Arguments] = (),
+    written: bool = True,
     limit_s: float = 0.1,
 ) -> Probe:
     """A probe of `module.qualname`, in the folder of the test file `beside`; `limit_s` bounds each call, in seconds of the processor.
 
-    `edges` are inputs after `inputs`, which count only where the unchanged code answers them.
+    `edges` are inputs after `inputs`, which count only where the unchanged code answers them; one without a body answers none.
     """
     inputs = (*inputs, *edges)
     settings = "\n".join(
@@ -250,6 +253,7 @@ def probe_of(  # each is a list of its own
         checked=tuple(checked),
         examples=tuple(examples),
         edges=len(edges),
+        written=written,
     )
 
 

@@ -7,8 +7,9 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from surefoot.execute.repair.candidates import FILL
@@ -18,6 +19,7 @@ from surefoot.values import Candidate
 _UNTOLD: Final[Words] = ("unknown",)
 """The behaviour of all candidates that could not be run on inputs of our own: nothing tells them apart."""
 
+_NONE: Final[Mapping[str, int]] = MappingProxyType({})
 _STEADY: Final = 0.9
 """Share of unchanged stories from which on a change counts as one that changes next to nothing else."""
 
@@ -168,7 +170,10 @@ class Choice:
 
 
 def choose(
-    passing: Sequence[Passing], weights: Weights, max_files: int = 40, *, missed: int = 0
+    passing: Sequence[Passing],
+    weights: Weights,
+    max_files: int = 40,
+    missed: Mapping[str, int] = _NONE,
 ) -> Choice:
     """Take the best candidate of the behaviour that most speaks for, or none when too little does.
 
@@ -176,7 +181,7 @@ def choose(
         passing: What passes all known tests.
         weights: How much each thing counts.
         max_files: Files that a change may have.
-        missed: Answers of the model that do not pass.
+        missed: Answers of the model that do not pass, by key of the suspect whose text they are.
     """
     honest = [p for p in passing if p.special is None]
     if not honest:
@@ -220,7 +225,9 @@ def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tu
     )
 
 
-def _against(best: Cluster, others: Sequence[Cluster], weights: Weights, missed: int) -> float:
+def _against(
+    best: Cluster, others: Sequence[Cluster], weights: Weights, missed: Mapping[str, int]
+) -> float:
     """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
     thought_of = sum(c.weight for c in others if c.samples)
     edits = sum(c.weight for c in others if not c.samples)
@@ -228,7 +235,8 @@ def _against(best: Cluster, others: Sequence[Cluster], weights: Weights, missed:
     sound = all(first.examples) and not first.lost and not first.dropped
     unmet = 0.0 if sound else weights.unmet
     rewritten = best.is_rewritten(weights.wide)
-    doubt = weights.rewritten + weights.missed * missed if rewritten else weights.doubt
+    misses = sum(missed.get(key, 0) for key in first.changed)
+    doubt = weights.rewritten + weights.missed * misses if rewritten else weights.doubt
     rivals = min(edits, weights.rivals) if _is_heard(best, weights) else edits
     return thought_of + rivals + doubt + unmet
 

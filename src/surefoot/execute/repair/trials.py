@@ -18,6 +18,8 @@ from surefoot.values import Candidate, Digest, ReportState, TestReport, TestResu
 
 PASSED = "passed the known tests"
 CHOSEN = "chosen"
+DISAGREES = "a fresh run disagrees"
+REFUSED = "the review would refuse it"
 _NEARER = 0.01
 _LIST = 100
 """Rejected candidates in one record."""
@@ -240,3 +242,8 @@ def _said(report: TestReport, failure: TestResult | None) -> str:
         return f"{report.state.value}: {report.reason}"
     first = failure.message.strip().partition("\n")[0]
     return f"{failure.test_id}: {first}"[:300]
+
+
+def refused(tried: Mapping[Digest, str]) -> dict[Digest, str]:
+    """Those candidates of earlier turns that passed their tests and were refused for something else."""
+    return {d: m for d, m in tried.items() if m.startswith((CHOSEN, DISAGREES, REFUSED))}
