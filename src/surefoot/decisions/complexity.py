@@ -15,7 +15,12 @@ _MANY_FILES: Final = 10
 _FEW_TESTS: Final = 3
 _MANY_TESTS: Final = 10
 _LARGE: Final = re.compile(r"\b(refactor\w*|architectur\w*|redesign\w*)\b", re.IGNORECASE)
-_PATH: Final = re.compile(r"[\w.@+/-]+")
+_TOKEN: Final = re.compile(
+    r"(?:[\w.@+/$~=-]+|#(?!L\d)|\[{1,2}[\w.=+-]+\]{1,2}|\([\w.=+-]+\))+"  # as in `routes/(app)/[id]/+page.ts`
+)
+"""What may be a path: brackets belong to it where they close, a `#` unless it leads to a line."""
+_PLAIN: Final = re.compile(r"(?!(?<=[\])])/)[\w.@+/-]+")
+"""Its parts, where it is none: what stands in and beside brackets, and never the end of a path with brackets as if it were absolute."""
 DEEP_CONFIDENCE: Final = 0.4
 
 
@@ -87,29 +92,43 @@ def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """The paths of `files` that a text names, as such or at the end of a longer one.
 
     `/home/x/src/a.py` names `src/a.py` and not `a.py`, too; `data.py` and `a.py.orig` do not name `a.py`. A word without
-    a dot or a slash names nothing, nor does a file's name alone where several files have it (`__init__.py`).
+    a dot or a slash names nothing, nor does a file's name that several files have (`__init__.py`) where the text does
+    not say that it is the one at the root.
     """
     known, names = set(files), Counter(path.rpartition("/")[2] for path in files)
     deepest = max((path.count("/") for path in files), default=0)
-    tokens = {token.lstrip("@").rstrip(".") for token in _PATH.findall(text)}
-    found = {
-        path
-        for token in tokens
-        if (path := next((end for end in _ends(token, deepest) if end in known), None)) is not None
-        and ("/" in path or names[path] == 1)
-    }
+
+    def meant(token: str) -> str | None:
+        path = next((end for end in _ends(token, deepest) if end in known), None)
+        if path is None or "/" in path or names[path] == 1:
+            return path
+        return path if token.startswith("/") or _is_at_root(token, path) else None
+
+    found: set[str | None] = set()
+    for token in set(_TOKEN.findall(text)):
+        whole = meant(_bare(token))
+        found |= {whole} if whole else {meant(_bare(part)) for part in _PLAIN.findall(token)}
     return tuple(path for path in files if path in found)
+
+
+def _bare(token: str) -> str:
+    return token.lstrip("@").rstrip(".")
+
+
+def _is_at_root(token: str, path: str) -> bool:
+    """Whether it is written as where a command or a diff begins."""
+    return token in (f"./{path}", f"a/{path}", f"b/{path}")
 
 
 def _ends(token: str, deepest: int) -> Iterator[str]:
     """What of a token may be a path with at most `deepest` slashes, the longest first.
 
-    `run` at the end of `build/run` is a word, in `./run` it is a path.
+    `run` at the end of `build/run` is a word, in `./run` and `+++ b/run` it is a path.
     """
     parts = token.removeprefix("./").rsplit("/", deepest + 1)[-deepest - 1 :]
     for start in range(len(parts)):
         end = "/".join(parts[start:])
-        if "/" in end or "." in end or token == f"./{end}":
+        if "/" in end or "." in end or _is_at_root(token, end):
             yield end
 
 
