@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from surefoot import decisions
-from surefoot.codec import decode, digest
+from surefoot.codec import canonical, decode, digest
 from surefoot.decisions.signature import (
     Decision,
     Signature,
@@ -55,23 +55,23 @@ QUESTION = ToolCallQuestion(
     step="change",
 )
 WORDINGS = {
-    "build_status/2": "115f97a1",
-    "clarification/1": "c99788a6",
-    "deep_planning/1": "7156fc01",
-    "environment_assessment/2": "99a75ebe",
-    "failure_triage/3": "fa8eceed",
-    "plan_draft/1": "16890ae5",
-    "planning_model/1": "841a8340",
-    "requirement_checker/2": "726aaa57",
-    "roundtable_vote/1": "3b319e51",
-    "solution_verifier/2": "d0f4f46a",
-    "task_complexity/2": "4fe54e7c",
-    "test_status/1": "5790bce2",
-    "tool_call/1": "abd70865",
-    "tool_call/2": "fc8954c8",
-    "tool_result/1": "bde5346b",
+    "build_status/2": "bf7ac729",
+    "clarification/1": "baf6f23d",
+    "deep_planning/1": "a970261d",
+    "environment_assessment/2": "f9a70f27",
+    "failure_triage/3": "417b39b5",
+    "plan_draft/1": "15b9625b",
+    "planning_model/1": "f831bee4",
+    "requirement_checker/2": "210651ae",
+    "roundtable_vote/1": "39635c8d",
+    "solution_verifier/2": "d3ce251b",
+    "task_complexity/2": "e03a18be",
+    "test_status/1": "10503643",
+    "tool_call/1": "e3aebd88",
+    "tool_call/2": "101a7fcf",
+    "tool_result/1": "d5486270",
 }
-"""Each policy bundle, with the mark of its instructions and of its fields and their words."""
+"""Each policy bundle, with the mark of its instructions, its fields, their words and what they may hold."""
 
 
 class Desk:
@@ -245,14 +245,15 @@ def signatures() -> dict[str, Signature[Any, Any]]:
 
 
 def test_a_policy_bundle_names_one_wording() -> None:
-    """Whoever reads two records of one bundle may compare them: where words or fields change, raise the version and say so here."""
+    """Whoever reads two records of one bundle may compare them: where words, fields or what they may hold change, raise the version and say so here."""
     marks = {
         bundle: digest(
             repr(
                 (
                     signature.instructions,
-                    [(f.name, f.description) for f in fields_of(signature.question)],
+                    [(f.name, f.description, str(f.kind)) for f in fields_of(signature.question)],
                     [(f.name, f.description) for f in fields_of(signature.answer)],
+                    canonical(schema_of(signature.answer)),
                 )
             ).encode()
         )[:8]
