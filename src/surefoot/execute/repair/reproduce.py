@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeGuard
+from typing import Final
 
 from surefoot.decisions.reproduce_test import TestQuestion, propose_test
 from surefoot.execute.repair.examples import Example, from_issue
@@ -62,7 +62,7 @@ class Reproduced:
 
     @property
     def told(self) -> str:
-        """What its first failing test expects first, on one line; where that is only that a call passes, what it does first."""
+        """What its first failing test expects first, on one line; where that is only that a call passes, its first call."""
         name = self.failing[0].test_id.rpartition("::")[2]
         tree = tree_of(self.edit.text or "")
         nodes = ast.walk(tree) if tree is not None else ()
@@ -72,19 +72,30 @@ class Reproduced:
 
 
 def _said_first(test: FunctionNode) -> str:
-    """The first statement in the source that says what is expected, else the first of all."""
+    """The first statement in the source that says what is expected, else the first that calls something, else the first."""
     body = test.body[1:] if docstring_node(test) else test.body
-    inner = [n for statement in body for n in ast.walk(statement) if _expects(n)]
-    # `ast.walk` gives what is nested last, wherever it stands.
-    inner.sort(key=lambda n: (n.lineno, n.col_offset))
-    return next((ast.unparse(n) for n in (*inner, *body)), "")
+    expected = [n for statement in body for n in _run_by(statement) if _expects(n)]
+    calling = [s for s in body if any(isinstance(n, ast.Call) for n in _run_by(s))]
+    return next((ast.unparse(n) for n in (*expected, *calling, *body)), "")
 
 
-def _expects(node: ast.AST) -> TypeGuard[ast.stmt]:
-    """Whether it is an `assert`, or a `with pytest.raises(...)`."""
+def _run_by(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, in the order of the source, without what stands in functions and classes of its own."""
+    yield node
+    if not isinstance(node, FunctionNode | ast.ClassDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _run_by(child)
+
+
+def _expects(node: ast.AST) -> bool:
+    """Whether it is an `assert`, or a `pytest.raises(...)` with or without a block."""
     if isinstance(node, ast.With):
-        return any("raises(" in ast.unparse(item.context_expr) for item in node.items)
-    return isinstance(node, ast.Assert)
+        return any(_is_raises(item.context_expr) for item in node.items)
+    return isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_raises(node.value))
+
+
+def _is_raises(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "raises"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
