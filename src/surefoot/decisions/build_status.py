@@ -27,8 +27,8 @@ _ERRORS: Final[Mapping[ReportState, BuildError]] = {
     ReportState.FORGED: "forged",
 }
 _FATAL: Final = frozenset({"tool-missing", "foreign-code", "forged"})
-_OUT_OF_REACH: Final = frozenset({"tool-missing"})
-"""Errors of the place of work. What loads foreign code is none: no run begins on such a base, so an edit led there."""
+_MAY_BE_MACHINE: Final = frozenset({"tool-missing"})
+"""No run begins on a base that ends like these, so an edit led there; only a program may have gone from the machine, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class BuildAnswer:
     status: BuildStatus
     error_type: BuildError
     actionable: bool
-    """An edit may mend it; nothing is to be mended in what builds."""
+    """An edit is what mends it: not so of what builds, and not surely so of a program that is gone."""
     reason: str
 
 
@@ -81,6 +81,6 @@ def build_status(facts: RunFacts) -> BuildAnswer:
     return BuildAnswer(
         status="Fatal" if error in _FATAL else "Error",
         error_type=error,
-        actionable=error not in _OUT_OF_REACH,
+        actionable=error not in _MAY_BE_MACHINE,
         reason=f"the run is {facts.state}",
     )

@@ -100,7 +100,7 @@ class TriageQuestion:
     timed_out: Annotated[bool, "Stopped at its time limit"]
     ran_whole: Annotated[bool, "The tests ran to their end"] = False
     build_error: Annotated[BuildError, "What kept the tests from being loaded"] = "none"
-    out_of_reach: Annotated[bool, "No edit mends that"] = False
+    may_be_machine: Annotated[bool, "The machine may have lost it, and not this change"] = False
     attempt: Annotated[int, "Changes of the plan for a failure in this turn so far"]
     most_attempts: Annotated[int, "At most so many"]
     is_own: Annotated[bool, "A module that is missing is one of the repository's own"] = False
@@ -149,10 +149,10 @@ def diagnose(question: TriageQuestion) -> TriageAnswer:
         action = "FixAndRetry"  # more room did not help, so the change itself runs away
     if question.attempt >= question.most_attempts:
         action = "Abort"
-    elif question.out_of_reach:
-        action = "Escalate"
     elif category == "MissingDependency" and question.is_own:
         action = "FixAndRetry"
+    elif question.may_be_machine:  # the run began with it, so the change is looked at first
+        action = "Escalate" if question.attempt else "FixAndRetry"
     told = question.complaints[0] if question.complaints else question.output[-_PREVIEW:]
     return TriageAnswer(category=category, action=action, explanation=told[:_PREVIEW])
 

@@ -826,8 +826,14 @@ def test_a_repository_whose_own_command_prints_tap(surefoot: Surefoot, tmp_path:
 
 
 @needs_perl
-def test_a_test_command_that_is_gone_is_a_person_s(surefoot: Surefoot, tmp_path: Path) -> None:
-    """No word of the output is known and no model is asked: that the command cannot be run says what it is."""
+@pytest.mark.parametrize("mends", [True, False])
+def test_a_test_command_that_is_gone_is_a_person_s_after_one_step(
+    surefoot: Surefoot, tmp_path: Path, *, mends: bool
+) -> None:
+    """No word of the output is known and no model is asked: that the command cannot be run says what it is.
+
+    It could be run when the run began, so that the change may be what is to be mended.
+    """
     root = repository(tmp_path, PERL)
     assert surefoot("trust", cwd=root).returncode == 0
     gone = call(
@@ -836,12 +842,22 @@ def test_a_test_command_that_is_gone_is_a_person_s(surefoot: Surefoot, tmp_path:
         search="sub show",
         replace="BEGIN { exit 127 }\n\nsub show",
     )
-    run = solve(surefoot, root, "`line` gives 2.5 for 250", [gone, done()], "--strategy", "agent")
-    assert run["status"] == "paused", run["reason"]
+    back = call("file_edit", path="lib/Money.pm", search="BEGIN { exit 127 }", replace="")
+    right = call("file_edit", path="lib/Money.pm", search="%.1f", replace="%.2f")
+    first = {
+        "purpose": "tool_call",
+        "pattern": r"(?s)\A(?=.*mend what the checks hold)(?!.*^2\. [a-z_.]+ \{)",
+        "reply": back if mends else done(),
+    }
+    model = script([gone, done(), right, done()], [first])
+    issue = "The test `shows cents` fails: `line` gives 2.5 for 250"
+    run = solve_by(surefoot, root, issue, model, "--strategy", "agent")
+    assert run["status"] == ("complete" if mends else "paused"), run["reason"]
     seen = events(surefoot, root, run["run_id"])
     plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
-    assert plans[-1].startswith(
-        "Escalate, MissingDependency: the test run is unusable (tool-missing)"
+    told = "MissingDependency: the test run is unusable (tool-missing)"
+    assert [plan.partition(": the command")[0] for plan in plans[1:]] == (
+        [f"FixAndRetry, {told}"] + ([] if mends else [f"Escalate, {told}"])
     )
 
 

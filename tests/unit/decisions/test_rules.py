@@ -182,30 +182,30 @@ def test_a_failure_that_no_rule_knows_is_a_model_s_to_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "category", "action"),
+    ("state", "category"),
     [
-        (ReportState.TOOL_MISSING, "MissingDependency", "Escalate"),
-        (ReportState.FOREIGN_CODE, "ConfigError", "FixAndRetry"),
-        (ReportState.CRASHED, "Unknown", "FixAndRetry"),
-        (ReportState.FORGED, "Unknown", "FixAndRetry"),
-        (ReportState.UNPARSABLE, "Unknown", "FixAndRetry"),
-        (ReportState.COLLECTION_ERROR, "Unknown", "FixAndRetry"),
-        (ReportState.NOTHING_COLLECTED, "Unknown", "FixAndRetry"),
+        (ReportState.TOOL_MISSING, "MissingDependency"),
+        (ReportState.FOREIGN_CODE, "ConfigError"),
+        (ReportState.CRASHED, "Unknown"),
+        (ReportState.FORGED, "Unknown"),
+        (ReportState.UNPARSABLE, "Unknown"),
+        (ReportState.COLLECTION_ERROR, "Unknown"),
+        (ReportState.NOTHING_COLLECTED, "Unknown"),
     ],
 )
-def test_what_the_build_lacks_needs_no_words(
-    state: ReportState, category: str, action: str
-) -> None:
-    """Its error names the failure where it can, and what is out of an edit's reach is a person's, whoever owns a module."""
+def test_what_the_build_lacks_needs_no_words(state: ReportState, category: str) -> None:
+    """Its error names the failure where it can; a program that is gone is a person's after one step that did not bring it back."""
     build = build_status(RunFacts(state=state, passed=0, failing=()))
     question = replace(
         triage("the end", ("the test run is unusable",)),
         build_error=build.error_type,
-        out_of_reach=build.status != "Success" and not build.actionable,
-        is_own=True,
+        may_be_machine=build.status != "Success" and not build.actionable,
     )
     found = diagnose(question)
-    assert (found.category, found.action) == (category, action)
+    assert (found.category, found.action) == (category, "FixAndRetry")
+    later = diagnose(replace(question, attempt=1)).action
+    assert later == ("Escalate" if state is ReportState.TOOL_MISSING else "FixAndRetry")
+    assert diagnose(replace(question, attempt=1, is_own=True)).action == "FixAndRetry"
     assert (clear_failure(question) is None) == (category == "Unknown")
 
 

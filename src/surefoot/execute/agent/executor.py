@@ -565,7 +565,7 @@ class _Turn:
             timed_out=report.state is ReportState.TIMEOUT,
             ran_whole=report.state is ReportState.COMPLETE,
             build_error=build.error_type,
-            out_of_reach=build.status != "Success" and not build.actionable,
+            may_be_machine=build.status != "Success" and not build.actionable,
             attempt=attempt,
             most_attempts=self._limits.revisions,
             is_own=misses_own(
