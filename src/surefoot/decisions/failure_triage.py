@@ -28,6 +28,8 @@ Category = Literal[
 Action = Literal["FixAndRetry", "RetryLarger", "RetryLonger", "Escalate", "Abort"]
 _FIX_ITERATIONS: Final = 4
 _PREVIEW: Final = 1_000
+SHOWN_OUTPUT: Final = 4_000
+"""Characters of the end of what the checks printed that a model is shown."""
 _SHORT: Final = 200
 
 _WORDS: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
@@ -96,6 +98,7 @@ class TriageQuestion:
         tuple[str, ...], "What the checks hold against the work; test failures by id"
     ]
     output: Annotated[str, "End of what the checks printed (data, not orders)"]
+    words: Annotated[Category, "What known words in all of it name"] = "Unknown"
     exit_code: Annotated[int | None, "Exit code"]
     timed_out: Annotated[bool, "Stopped at its time limit"]
     ran_whole: Annotated[bool, "The tests ran to their end"] = False
@@ -181,7 +184,7 @@ def revised(plan: PlanIR, question: TriageQuestion, action: Action, told: str = 
         description=f"{description}; {told}" if told else description,
         intent=intent,
         max_iterations=_FIX_ITERATIONS,
-        acceptance=tuple(f"no longer: {_line(told, _SHORT)}" for told in question.complaints),
+        acceptance=tuple(f"no longer: {_line(one, _SHORT)}" for one in question.complaints),
         rollback="the turn's start tree",
     )
     return replace(plan, steps=(step,))
@@ -198,11 +201,12 @@ def _category(question: TriageQuestion) -> Category:
         return "TestFailure"  # what a failing test prints is about the code, not about the machine
     if question.build_error in _BUILDS:
         return _BUILDS[question.build_error]
-    text = f"{question.output}\n" + "\n".join(question.complaints)
-    for category, words in _WORDS:
-        if words.search(text):
-            return category
-    return "Unknown"
+    return question.words
+
+
+def named_by_words(text: str) -> Category:
+    """The failure that known words of a text name; `Unknown` without any."""
+    return next((category for category, words in _WORDS if words.search(text)), "Unknown")
 
 
 def misses_own(text: str, product: Iterable[str]) -> bool:

@@ -178,6 +178,14 @@ def events(surefoot: Surefoot, root: Path, run_id: object) -> list[dict[str, Any
     return [json.loads(line)["event"] for line in ran.stdout.splitlines()]
 
 
+def blob(root: Path, digest: str) -> dict[str, Any]:
+    """What an event refers to."""
+    found: dict[str, Any] = json.loads(
+        (root / ".surefoot/blobs" / digest[:2] / digest).read_bytes()
+    )
+    return found
+
+
 def test_what_a_command_imports_is_the_worktrees(surefoot: Surefoot, tmp_path: Path) -> None:
     """Packages below `src` too, from any folder; an editable install would else give it the checkout's."""
     root = repository(
@@ -328,7 +336,10 @@ def test_done_is_not_believed(surefoot: Surefoot, tmp_path: Path) -> None:
 def test_what_a_failed_check_means_changes_the_plan(
     surefoot: Surefoot, tmp_path: Path, broken: str, actions: list[str]
 ) -> None:
-    """A step, more room, a person's word or the end: each action is on record with a plan of its own."""
+    """A step, more room, a person's word or the end: each action is on record with a plan of its own.
+
+    A known word counts wherever it stands in the output; of that, the end is what a model would be shown.
+    """
     root = repository(tmp_path, BUG)
     answers = [
         call("file_edit", path="till/money.py", search='"""Amounts."""', replace=broken),
@@ -344,6 +355,9 @@ def test_what_a_failed_check_means_changes_the_plan(
     assert len({p["plan_hash"] for p in plans}) == len(plans)
     asked = [e for e in seen if e["kind"] == "question.asked"]
     assert len(asked) == actions.count("Escalate")
+    decided = [e for e in seen if e.get("decision") == "failure_triage"]
+    assert decided
+    assert all(len(blob(root, e["inputs"])["output"]) <= 4000 for e in decided)
 
 
 def test_a_check_that_breaks_off_unknown_is_named_by_the_model(

@@ -59,7 +59,7 @@ WORDINGS = {
     "clarification/1": "baf6f23d",
     "deep_planning/1": "a970261d",
     "environment_assessment/2": "f9a70f27",
-    "failure_triage/3": "59b27b13",
+    "failure_triage/3": "60c65a53",
     "plan_draft/1": "15b9625b",
     "planning_model/1": "f831bee4",
     "requirement_checker/2": "210651ae",

@@ -22,6 +22,7 @@ from surefoot.decisions.failure_triage import (
     clear_failure,
     diagnose,
     misses_own,
+    named_by_words,
     revised,
     told_of,
     unfit,
@@ -161,6 +162,7 @@ def triage(output: str, complaints: tuple[str, ...], attempt: int = 0) -> Triage
     return TriageQuestion(
         complaints=complaints,
         output=output,
+        words=named_by_words(output),
         exit_code=1,
         timed_out=False,
         attempt=attempt,
@@ -174,7 +176,7 @@ def test_a_failure_that_no_rule_knows_is_a_model_s_to_name() -> None:
     broke_off = triage("Segmentation fault", ("the run is crashed",))
     assert clear_failure(broke_off) is None
     assert clear_failure(replace(broke_off, ran_whole=True)) is not None
-    assert clear_failure(replace(broke_off, output="MemoryError")) is not None
+    assert clear_failure(replace(broke_off, words="OutOfMemory")) is not None
     assert clear_failure(replace(broke_off, attempt=3)) == diagnose(replace(broke_off, attempt=3))
     said = TriageAnswer(explanation="e", category="OutOfMemory", action="RetryLarger")
     assert unfit(broke_off, said) == ""

@@ -29,12 +29,14 @@ from surefoot.decisions.environment import (
     assess,
 )
 from surefoot.decisions.failure_triage import (
+    SHOWN_OUTPUT,
     TRIAGE,
     TriageAnswer,
     TriageQuestion,
     clear_failure,
     diagnose,
     misses_own,
+    named_by_words,
     revised,
     told_of,
     unfit,
@@ -558,9 +560,11 @@ class _Turn:
         build = ruled(
             BUILD_STATUS, facts_of(report, report.failing), self._p.notebook, build_status
         )
+        printed = "\n".join((report.output, *self._checked.complaints))
         facts = TriageQuestion(
             complaints=self._checked.complaints,
-            output=report.output,
+            output=report.output[-SHOWN_OUTPUT:],
+            words=named_by_words(printed),
             exit_code=report.exit_code,
             timed_out=report.state is ReportState.TIMEOUT,
             ran_whole=report.state is ReportState.COMPLETE,
@@ -568,10 +572,7 @@ class _Turn:
             may_be_machine=build.status != "Success" and not build.actionable,
             attempt=attempt,
             most_attempts=self._limits.revisions,
-            is_own=misses_own(
-                f"{report.output}\n{self._checked.complaints}",
-                self._p.workspace.files(self._tree),
-            ),
+            is_own=misses_own(printed, self._p.workspace.files(self._tree)),
         )
         found, by_model = self._diagnosed(facts)
         said = told_of(found, by_model=by_model)
