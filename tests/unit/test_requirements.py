@@ -110,6 +110,7 @@ def test_no_word_of_a_judge_outdoes_a_run_that_is_no_pass(state: ReportState) ->
     word = desk.review(replace(seen(), tests=replace(GREEN, state=state)))
     assert word.action == "BLOCK"
     assert not desk.model.asked
+    assert not is_retry(word.reason)
 
 
 def test_no_test_at_all_is_no_pass() -> None:

@@ -1,6 +1,6 @@
 """SolutionVerifier: the last word on work, which facts have first (SPEC E1, E5)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -12,6 +12,7 @@ from surefoot.values import Evidence
 Verdict = Literal["PASS", "FAIL", "RETRY"]
 NextAction = Literal["accept", "mend", "do-again"]
 
+_NEXT: Final[Mapping[Verdict, NextAction]] = {"PASS": "accept", "FAIL": "mend", "RETRY": "do-again"}
 _RETRY: Final = "to be done again: "
 
 
@@ -32,10 +33,11 @@ class SolutionAnswer:
     """The last word, why, and what follows from it."""
 
     verdict: Verdict
-    """Whether it may stand: PASS does."""
+    """The word itself, for whoever reads the record; the gate goes by what follows from it."""
     explanation: str
     next_action: NextAction
-    """How the next turn hears of it: `do-again` puts a step for what is not met into its plan, `mend` tells what is wrong.
+    """One for each verdict: `accept` lets the work stand, `mend` tells the next turn what is wrong, `do-again` puts a step for
+    what is not met into its plan.
 
     Nothing here asks a person: tests that cannot be run are no proof, and who has none is refused before the last word.
     """
@@ -56,37 +58,29 @@ def verify(question: SolutionQuestion) -> SolutionAnswer:
     """A failing build or test outweighs every word; PARTIAL on a must blocks; what nobody judged is said."""
     build, tests = question.build, question.tests
     if build.status != "Success":
-        return _failed(f"the build is {build.status}: {build.reason}")
+        return _said("FAIL", f"the build is {build.status}: {build.reason}", 1.0)
     if tests.status != "Pass":
-        return _failed(f"the tests are {tests.status} ({tests.failure_category})")
+        return _said("FAIL", f"the tests are {tests.status} ({tests.failure_category})", 1.0)
     if question.unproved:
-        return _failed(question.unproved[0])
+        return _said("FAIL", question.unproved[0], 1.0)
     unmet = [
         f"{status}: {text}" + (f" (missing: {missing})" if missing.strip() else "")
         for text, must, status, missing in question.requirements
         if must and status in ("PARTIAL", "NOT_ADDRESSED")
     ]
     if unmet:
-        return SolutionAnswer(
-            verdict="RETRY",
-            explanation="; ".join(unmet),
-            next_action="do-again",
-            confidence=_judged_share(question),
-        )
+        return _said("RETRY", "; ".join(unmet), _judged_share(question))
     nobody = sum(status == "UNKNOWN" for _, _, status, _ in question.requirements)
     told = "nothing asked for is missing"
     if nobody:
         told = f"nobody judged {nobody} of {len(question.requirements)} requirements"
+    return _said("PASS", f"builds and passes; {told}", _judged_share(question))
+
+
+def _said(verdict: Verdict, why: str, confidence: float) -> SolutionAnswer:
     return SolutionAnswer(
-        verdict="PASS",
-        explanation=f"builds and passes; {told}",
-        next_action="accept",
-        confidence=_judged_share(question),
+        verdict=verdict, explanation=why, next_action=_NEXT[verdict], confidence=confidence
     )
-
-
-def _failed(why: str) -> SolutionAnswer:
-    return SolutionAnswer(verdict="FAIL", explanation=why, next_action="mend", confidence=1.0)
 
 
 def _judged_share(question: SolutionQuestion) -> float:

@@ -66,10 +66,11 @@ class RequirementReviewer:
         by: Literal["rule", "model"] = (
             "model" if any(status != _UNKNOWN for _, _, status, _ in judged) else "rule"
         )
-        if word.verdict == "PASS" and word.confidence < 1:
+        accepted = word.next_action == "accept"
+        if accepted and word.confidence < 1:
             told = f"{word.explanation} ({why})"
             return Review(verdict="WAIVER", action="PROCEED", reason=told, decided_by=by)
-        if word.verdict == "PASS":
+        if accepted:
             return Review(verdict="PASS", action="PROCEED", reason=word.explanation, decided_by=by)
         told = retry(word) if word.next_action == "do-again" else word.explanation
         return Review(
