@@ -1,6 +1,6 @@
 """`replay`: a run done again from its record, without a model; and what another model would have done (SPEC E8)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from surefoot.gitops.reading import untracked
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.plan_state import ChildState
+from surefoot.kernel.state import RunState
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy.judges import PinnedChain
@@ -54,7 +55,7 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
 
     Raises:
         UsageError: The run has not come to a stop, or it never began; or no unit of its plan did, or a unit's run is
-            not here.
+            not here or has not come to a stop.
     """
     broken = verify_chain(project.ledger_file(run_id))
     if broken is not None:
@@ -67,7 +68,7 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
         )
     blobs = BlobStore(project.blobs)
     if thaw(blobs.get(opened.settings)).request.plan is not None:
-        return _each(project, run_id, story.state.plan.children, around)
+        return _each(project, run_id, story.state, around)
     try:
         tape = Tape(tuple(read_events(project.ledger_file(run_id))), blobs.get)
     except LedgerError as error:
@@ -79,25 +80,10 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
     return Replayed(compared=tape.compared, divergence=tape.unmet())
 
 
-def _each(
-    project: Project, plan: RunId, children: Mapping[RunId, ChildState], around: Surroundings
-) -> Replayed:
+def _each(project: Project, plan: RunId, state: RunState, around: Surroundings) -> Replayed:
     """The runs of a plan's units, up to the first that differs. Their order beside each other is nothing that is done again."""
-    units = tuple(run for run, child in children.items() if _began(project, run, child))
-    if not units:
-        raise UsageError(
-            f"run {plan} began no unit of its plan, so there is nothing to do again; "
-            f"`surefoot verify {plan}` holds its own records against their chain"
-        )
-    # All before any: what is missing is not found out after minutes.
-    for unit in units:
-        if not project.ledger_file(unit).is_file():
-            raise UsageError(
-                f"the unit's run {unit} began, but {project.ledger_file(unit)} is not there; bring it back, or replay "
-                "an export of the plan's run with `surefoot replay --bundle FILE`"
-            )
     compared = 0
-    for unit in units:
+    for unit in _begun(project, plan, state):
         played = replay(project, unit, around)
         compared += played.compared
         if played.divergence is not None:
@@ -105,12 +91,50 @@ def _each(
     return Replayed(compared=compared, divergence=None)
 
 
+def _begun(project: Project, plan: RunId, state: RunState) -> tuple[RunId, ...]:
+    """The runs of units that began. All can be done again: that one cannot is found out before any is, not after minutes."""
+    units = tuple(run for run, child in state.plan.children.items() if _began(project, run, child))
+    if not units:
+        raise UsageError(
+            f"run {plan} began no unit of its plan, so there is nothing to do again; "
+            f"`surefoot verify {plan}` holds its own records against their chain"
+        )
+    for unit in units:
+        if not project.ledger_file(unit).is_file():
+            raise UsageError(
+                f"the unit's run {unit} began, but {project.ledger_file(unit)} is not there; bring it back, or replay "
+                "an export of the plan's run with `surefoot replay --bundle FILE`"
+            )
+    for unit in units:
+        if not _has_stopped(project, unit):
+            goes_on = f"`surefoot resume {plan}` goes on with the run of its plan"
+            over = (
+                f"the run of its plan, {plan}, ended as {state.status}, and nothing goes on with it"
+            )
+            raise UsageError(
+                f"the unit's run {unit} has not come to a stop; "
+                f"{goes_on if state.status in RESUMABLE else over}"
+            )
+    return units
+
+
 def _began(project: Project, run: RunId, child: ChildState) -> bool:
-    """Whether a unit's run has records; one that was stopped or refused at its start may leave an empty ledger, or none."""
+    """Whether a unit's run has records; one that was stopped or refused at its start may leave an empty ledger, or none.
+
+    Where its plan does not know how it ended and its ledger is gone, too, nobody can say that it did nothing.
+    """
     if child.ended is not None:
         return bool(child.ended.ledger_head)
     path = project.ledger_file(run)
-    return path.is_file() and path.stat().st_size > 0
+    return not path.is_file() or path.stat().st_size > 0
+
+
+def _has_stopped(project: Project, run: RunId) -> bool:
+    """Whether a run can be done again as far as its state goes; that its records are damaged is said of it when its turn comes."""
+    try:
+        return read_story_of(project, run).state.status is not None
+    except LedgerError:
+        return True
 
 
 @contextmanager
