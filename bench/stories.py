@@ -35,7 +35,16 @@ from surefoot.handover import accept, reject
 from surefoot.kernel.asking import Remembering
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
-from surefoot.kernel.ports import Asker, Notebook, TrialWorker, TurnInput, TurnOutput, Workspace
+from surefoot.kernel.ports import (
+    Asker,
+    Notebook,
+    Reviewer,
+    ReviewInput,
+    TrialWorker,
+    TurnInput,
+    TurnOutput,
+    Workspace,
+)
 from surefoot.kernel.proof import Prover
 from surefoot.kernel.run import Run, RunPorts
 from surefoot.kernel.turn import TurnPorts
@@ -60,6 +69,7 @@ from surefoot.values import (
     Message,
     ModelRequest,
     ReportState,
+    Review,
     RunId,
     SandboxLevel,
     Severity,
@@ -133,6 +143,8 @@ class Story:
     name: str
     works: tuple[Work, ...]
     request: Request = field(default_factory=lambda: Request(issue=BOTH))
+    dies_in_review: bool = False
+    """It is killed once, when the second reviewer is asked."""
     then: tuple[str, ...] = ()
     """What follows: `resume`, `answer` (a yes to what is asked), `accept`, `reject`."""
     flags: tuple[str, ...] = ()
@@ -370,6 +382,7 @@ def stories(rng: random.Random) -> Sequence[Story]:
         Story(name="killed resumed", works=(dies, fix), then=("resume",)),
         Story(name="killed twice", works=(half, dies, dies, fix), then=("resume", "resume")),
         Story(name="killed", works=(dies,)),
+        Story(name="killed amid reviews", works=(fix,), dies_in_review=True, then=("resume",)),
         Story(name="accepted", works=(fix,), then=("accept",)),
         Story(name="rejected", works=(fix,), then=("reject",)),
         Story(name="rejected in the middle", works=(half,), request=one, then=("reject",)),
@@ -378,7 +391,7 @@ def stories(rng: random.Random) -> Sequence[Story]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Scene:
     """A story being told."""
 
@@ -387,6 +400,7 @@ class _Scene:
     run_id: RunId
     around: Surroundings
     executor: Doing
+    has_died: bool = False
 
 
 def tell(project: Project, story: Story, run_id: RunId, around: Surroundings) -> None:
@@ -531,10 +545,30 @@ def _drive(scene: _Scene, frozen: Frozen, journal: Journal, workspace: GitWorksp
         turn=turn,
         planner=RulePlanner(lambda _finding: True),
         critic=SyntaxCritic(is_test_path),
-        reviewers=rule_reviewers(),
+        reviewers=_mortal(scene, rule_reviewers()),
         router=router,
     )
     Run(ports).run()
+
+
+def _mortal(scene: _Scene, reviewers: Sequence[Reviewer]) -> tuple[Reviewer, ...]:
+    """The reviewers; where the story has it so, the process ends once when the second one is asked."""
+    if not scene.story.dies_in_review or scene.has_died:
+        return tuple(reviewers)
+    return (reviewers[0], _Killing(scene), *reviewers[2:])
+
+
+class _Killing:
+    """Stands where a reviewer is asked when the process ends."""
+
+    def __init__(self, scene: _Scene) -> None:
+        self._scene = scene
+
+    def review(self, seen: ReviewInput) -> Review:
+        """End, with no answer."""
+        del seen
+        self._scene.has_died = True
+        raise KilledHere
 
 
 def _auditor(root: Path) -> Audit:

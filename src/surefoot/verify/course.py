@@ -131,6 +131,8 @@ class WholeCheck:
         if isinstance(event, RoundVerified):
             self._round = event
             return self._verified(state, event)
+        if isinstance(event, RunResumed):
+            self._reviews = []  # one that was ended amid the reviews asks all of them again
         if isinstance(event, QuestionAsked):
             self._asked = event
         if isinstance(event, QuestionAnswered):

@@ -21,7 +21,7 @@ from surefoot.cli.main import app
 from surefoot.documents import documents_of
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events.envelope import Event, Recorded
-from surefoot.events.orchestration import GateDecided, RunsCollected
+from surefoot.events.orchestration import GateDecided, ReviewGiven, RunsCollected
 from surefoot.events.plans import RunArchived
 from surefoot.events.policy import SandboxEnforced
 from surefoot.handover import collect
@@ -70,6 +70,18 @@ def test_a_tenth_of_the_campaign(tmp_path: Path) -> None:
     """Ten honest runs pass where they are and from their bundles; each of ten tamperings is named."""
     said: list[str] = []
     assert campaign(tmp_path, 10, 10, 7, said.append) == 0, said
+
+
+def test_a_run_that_was_killed_amid_its_reviews_verifies(
+    tmp_path: Path, around: Surroundings
+) -> None:
+    """It asks all reviewers again when it is resumed; the word of the first one stands twice."""
+    project = make_project(tmp_path)
+    tell(project, story("killed amid reviews"), RUN, around)
+    events = [r.event for r in read_events(project.ledger_file(RUN))]
+    reasons = [e.review.reason for e in events if isinstance(e, ReviewGiven)]
+    assert reasons[0] == reasons[1] != reasons[2]
+    assert verify_run(project, RUN).fault is None
 
 
 def test_a_forged_gate_is_named_with_its_line_and_field(
