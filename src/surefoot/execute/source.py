@@ -168,6 +168,11 @@ def unit_nodes(source: Source) -> Iterator[tuple[CodeUnit, FunctionNode]]:
     yield from _walk(source, source.tree.body, ())
 
 
+def node_of(source: Source, unit: CodeUnit) -> FunctionNode | None:
+    """The node of a unit where it stands in a file; None when no unit begins there."""
+    return next((n for u, n in unit_nodes(source) if u.first_line == unit.first_line), None)
+
+
 def _walk(
     source: Source, body: Sequence[ast.stmt], classes: tuple[str, ...]
 ) -> Iterator[tuple[CodeUnit, FunctionNode]]:

@@ -45,8 +45,8 @@ from surefoot.execute.source import (
     Source,
     docstring_node,
     is_unwritten,
+    node_of,
     parse,
-    unit_nodes,
     units,
 )
 from surefoot.kernel.ports import TrialWorker
@@ -79,7 +79,9 @@ def probe_for(
     if not inputs:
         stories = _stories(unit, files, failing, seed=seed, count=count)
         return probe_of_stories(beside, stories) if stories else None
-    written = not _is_to_be_written(suspect, files)
+    node = node_of(files.product[suspect.path], unit)
+    # Without a body no code says yet which inputs it is for.
+    written = node is None or not is_unwritten(node)
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
     return probe_of(
         module_of(suspect.path, list(files.tests.values()), files.paths),
@@ -91,13 +93,6 @@ def probe_for(
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
     )
-
-
-def _is_to_be_written(suspect: Suspect, files: Files) -> bool:
-    """Whether a suspect has no body: no code says yet which inputs it is for."""
-    nodes = unit_nodes(files.product[suspect.path])
-    here = (n for u, n in nodes if suspect.unit and u.first_line == suspect.unit.first_line)
-    return any(is_unwritten(node) for node in here)
 
 
 def _stories(
@@ -124,12 +119,9 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
     unit = suspect.unit
     if unit is None:
         return ()
-    source = files.product[suspect.path]
-    told: tuple[Example, ...] = ()
-    for other, node in unit_nodes(source):
-        found = docstring_node(node) if other.first_line == unit.first_line else None
-        if found is not None:
-            told = promised(str(found.value), node)
+    node = node_of(files.product[suspect.path], unit)
+    found = docstring_node(node) if node is not None else None
+    told = promised(str(found.value), node) if node is not None and found is not None else ()
     return (
         *from_tests(files.tests.values(), unit.name),
         # Beside the failing tests a function of the same name may be another one, so that only its inputs are of use.

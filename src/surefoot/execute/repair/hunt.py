@@ -37,9 +37,9 @@ from surefoot.execute.source import (
     CodeUnit,
     Source,
     docstring_node,
+    node_of,
     parse,
     replace_unit,
-    unit_nodes,
     units,
 )
 from surefoot.values import Candidate, Message, ModelFailure, TestResult
@@ -315,12 +315,11 @@ class Hunt:
 
     def _documented(self, suspect: Suspect) -> bool:
         """Whether the docstring says enough to write the function without its body."""
-        source = self._case.files.product[suspect.path]
-        for unit, node in unit_nodes(source):
-            if suspect.unit is not None and unit.first_line == suspect.unit.first_line:
-                doc = docstring_node(node)
-                return doc is not None and len(str(doc.value)) >= _SPEC_CHARACTERS
-        return False
+        if suspect.unit is None:
+            return False
+        node = node_of(self._case.files.product[suspect.path], suspect.unit)
+        doc = docstring_node(node) if node is not None else None
+        return doc is not None and len(str(doc.value)) >= _SPEC_CHARACTERS
 
     def _tokens(self, text: str) -> int:
         return self._asker.count_tokens((Message(role="user", content=text),))

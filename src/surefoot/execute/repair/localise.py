@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from surefoot.execute.source import CodeUnit, Source, docstring_node, last_name, unit_nodes, units
+from surefoot.execute.source import (
+    CodeUnit,
+    Source,
+    docstring_node,
+    last_name,
+    node_of,
+    unit_nodes,
+    units,
+)
 from surefoot.kernel.ports import Coverage
 from surefoot.values import TestResult
 
@@ -225,8 +233,7 @@ def values_in(suspect: Suspect, traced: Sequence[str], most: int) -> tuple[str, 
 
 def context_of(source: Source, unit: CodeUnit, others: Sequence[Source] = ()) -> str:
     """Signatures of what a unit calls, its class, the classes that it names, and the constants that it reads."""
-    nodes = list(unit_nodes(source))
-    node = next((n for u, n in nodes if u.first_line == unit.first_line), None)
+    node = node_of(source, unit)
     if node is None:
         return ""
     called = set(called_in(node))

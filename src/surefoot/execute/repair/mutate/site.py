@@ -13,6 +13,7 @@ from surefoot.execute.source import (
     TextEdit,
     blocks,
     docstring_node,
+    node_of,
     unit_nodes,
 )
 
@@ -125,8 +126,7 @@ def site_of(source: Source, unit: CodeUnit | None) -> Site | None:
     """The site of a unit, or of the module's own statements; None when the file has no such unit."""
     root: FunctionNode | ast.Module | None = source.tree
     if unit is not None:
-        found = [n for u, n in unit_nodes(source) if u.first_line == unit.first_line]
-        root = found[0] if found else None
+        root = node_of(source, unit)
     if root is None:
         return None
     parents: dict[int, ast.AST] = {}
