@@ -172,7 +172,9 @@ class _Round:
         failing = self._failing(goal, trials)
         coverage = trace(worker, files, goal.failing, wider)
         everybody = suspects_of(self._task, files, failing, coverage)
-        suspects = everybody[: self._limits.suspects] if goal.anew else self._turns_share(everybody)
+        # Another test of the model's is a first turn again.
+        nth = 1 if goal.anew else self._task.number
+        suspects = self._turns_share(everybody, nth)
         if not suspects:
             self._say("No code of the project could be found behind the failing tests.")
             return self._output()
@@ -196,7 +198,7 @@ class _Round:
         )
         evidence = Evidence(files, suspects, witnesses)
         hunt = Hunt(case, self._limits, trials, evidence, probing, self._ports)
-        choice = hunt.run(edit=goal.anew or self._edits_again(len(everybody)))
+        choice = hunt.run(edit=self._edits_again(len(everybody), nth))
         taken = self._settle(hunt, choice, goal, trials)
         self._actions += trials.count
         self._say(
@@ -221,17 +223,17 @@ class _Round:
             known[first.test_id] = first
         return tuple(known[t] for t in goal.failing if t in known)
 
-    def _turns_share(self, suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
-        """The next suspects in each turn; from the first again when all had their turn."""
+    def _turns_share(self, suspects: Sequence[Suspect], nth: int) -> tuple[Suspect, ...]:
+        """The suspects of the `nth` turn: the next in each, from the first again when all had their turn."""
         if not suspects:
             return ()
         size = self._limits.suspects
-        start = (self._task.number - 1) * size % len(suspects)
+        start = (nth - 1) * size % len(suspects)
         return tuple(suspects[start : start + size])
 
-    def _edits_again(self, everybody: int) -> bool:
+    def _edits_again(self, everybody: int, nth: int) -> bool:
         """Whether syntax-tree edits are tried: each suspect's once, and again where some passed and none was taken."""
-        first_time = (self._task.number - 1) * self._limits.suspects < everybody
+        first_time = (nth - 1) * self._limits.suspects < everybody
         return first_time or PASSED in self._task.tried.values()
 
     def _probing(self, case: Case, goal: _Goal, stack: ExitStack) -> Probing:
