@@ -25,6 +25,7 @@ from surefoot.execute.source import (
     FunctionNode,
     docstring_node,
     is_unwritten,
+    last_name,
     tree_of,
     units,
 )
@@ -95,7 +96,7 @@ def _expects(node: ast.AST) -> bool:
 
 
 def _is_raises(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "raises"
+    return isinstance(node, ast.Call) and last_name(node.func) == "raises"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +200,7 @@ def _promised(unit: CodeUnit) -> tuple[Example, ...]:
     """What the docstring of a function without a body shows: nothing else says yet what it is for."""
     tree = tree_of(unit.text)
     node = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not is_unwritten(node):
+    if not isinstance(node, FunctionNode) or not is_unwritten(node):
         return ()
     said = docstring_node(node)
     return promised(str(said.value), node) if said is not None else ()

@@ -305,10 +305,9 @@ def _in_turn(members: Sequence[Passing]) -> tuple[Passing, ...]:
     Such inputs part no behaviours. But the smallest answer may be the one that has not thought of them.
     """
     voices = Counter[Words]()
-    for p in members:
-        voices[p.apart] += p.samples
-    if any(p.edited for p in members):
-        voices.clear()
+    if not any(p.edited for p in members):
+        for p in members:
+            voices[p.apart] += p.samples
     return tuple(sorted(members, key=lambda p: (-voices[p.apart], _rank(p))))
 
 
