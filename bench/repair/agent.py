@@ -1,6 +1,5 @@
 """Surefoot on one case, through its real command line."""
 
-import json
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +10,8 @@ from bench.repair.cases import Case, files
 from bench.repair.outcome import Attempt
 from bench.repository import commit_all, git, write_files
 from bench.solving import solve
+from surefoot.events.work import FactLearned
+from surefoot.ledger import read_events
 
 CANDIDATE_S: Final = 0.02
 """One candidate in the trial worker, on an idle machine; `python -m bench.trials` measures it."""
@@ -45,10 +46,9 @@ def _selected(root: Path) -> str:
     """The last selection that a ledger below `root` tells of."""
     told = ""
     for path in sorted(root.glob(".surefoot/runs/*/events.jsonl")):
-        for line in path.read_bytes().splitlines():
-            event = json.loads(line)["payload"]
-            if event["kind"] == "fact.learned" and event["topic"] == "selection":
-                told = event["text"]
+        for event in (r.event for r in read_events(path)):
+            if isinstance(event, FactLearned) and event.topic == "selection":
+                told = event.text
     return told
 
 
