@@ -360,53 +360,10 @@ def test_what_a_failed_check_means_changes_the_plan(
     assert all(len(blob(root, e["inputs"])["output"]) <= 4000 for e in decided)
 
 
-def test_a_check_that_breaks_off_unknown_is_named_by_the_model(
-    surefoot: Surefoot, tmp_path: Path
-) -> None:
-    """No word of the output says what a killed process means; the model does, and the step that follows tells it."""
-    root = repository(tmp_path, BUG)
+def killing(word: str) -> list[dict[str, object]]:
+    """A model whose edit ends the process that loads it, and which takes that back when a step tells it `word`."""
     killed = "import os\n\nos.kill(os.getpid(), 6)\n\n\ndef show"
-    told = "the new call ends the process; take it out"
-    said = f"{told}\nReached when: nothing"
-    named = {"explanation": said, "category": "CompileError", "action": "FixAndRetry"}
-    rules = [
-        {"purpose": "failure_triage", "reply": json.dumps(named)},
-        {
-            "purpose": "tool_call",
-            "pattern": rf"(?s)\A(?=.*; the model takes it for: {told} Reached when: nothing\n)(?=.*kill)",
-            "reply": call("file_edit", path="till/money.py", search=killed, replace="def show"),
-        },
-        {"purpose": "tool_call", "pattern": "nothing yet", "reply": BUG_EDITS[3]},
-        {
-            "purpose": "tool_call",
-            "pattern": r"(?s)\A(?!.*os.kill)",
-            "reply": call("file_edit", path="till/money.py", search="def show", replace=killed),
-        },
-        {"purpose": "tool_call", "reply": done()},
-    ]
-    model = {"schema": 1, "rules": rules}
-    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
-    seen = events(surefoot, root, run["run_id"])
-    plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
-    word = f"the model takes it for: {told} Reached when: nothing"
-    assert f"FixAndRetry, CompileError: {word}" in plans
-    by = [e["decided_by"] for e in seen if e.get("decision") == "failure_triage"]
-    assert by[0] == "model"
-    assert run["status"] == "complete", run["reason"]
-
-
-def test_what_a_person_lets_go_on_is_told_what_the_model_takes_it_for(
-    surefoot: Surefoot, tmp_path: Path
-) -> None:
-    """The question is one line that says whose word it is, and the step that follows a yes tells it as well."""
-    root = repository(tmp_path, BUG)
-    killed = "import os\n\nos.kill(os.getpid(), 6)\n\n\ndef show"
-    said = "the new call\nends the process"
-    named = {"explanation": said, "category": "PermissionDenied", "action": "Escalate"}
-    word = "the model takes it for: the new call ends the process"
-    rules = [
-        {"purpose": "planning_model", "reply": json.dumps(ONE_STEP)},
-        {"purpose": "failure_triage", "reply": json.dumps(named)},
+    return [
         {
             "purpose": "tool_call",
             "pattern": rf"(?s)\A(?=.*; {word}\n)(?=.*kill)",
@@ -419,6 +376,44 @@ def test_what_a_person_lets_go_on_is_told_what_the_model_takes_it_for(
             "reply": call("file_edit", path="till/money.py", search="def show", replace=killed),
         },
         {"purpose": "tool_call", "reply": done()},
+    ]
+
+
+def test_a_check_that_breaks_off_unknown_is_named_by_the_model(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """No word of the output says what a killed process means; the model does, and the step that follows tells it."""
+    root = repository(tmp_path, BUG)
+    told = "the new call ends the process; take it out"
+    said = f"{told}\nReached when: nothing"
+    word = f"the model takes it for: {told} Reached when: nothing"
+    named = {"explanation": said, "category": "CompileError", "action": "FixAndRetry"}
+    rules = [
+        {"purpose": "failure_triage", "reply": json.dumps(named)},
+        *killing(word),
+    ]
+    model = {"schema": 1, "rules": rules}
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    seen = events(surefoot, root, run["run_id"])
+    plans = [e["reason"] for e in seen if e["kind"] == "plan.revised"]
+    assert f"FixAndRetry, CompileError: {word}" in plans
+    by = [e["decided_by"] for e in seen if e.get("decision") == "failure_triage"]
+    assert by[0] == "model"
+    assert run["status"] == "complete", run["reason"]
+
+
+def test_what_a_person_lets_go_on_is_told_what_the_model_takes_it_for(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """The question is one line that says whose word it is, and the step that follows a yes tells it as well."""
+    root = repository(tmp_path, BUG)
+    said = "the new call\nends the process"
+    named = {"explanation": said, "category": "PermissionDenied", "action": "Escalate"}
+    word = "the model takes it for: the new call ends the process"
+    rules = [
+        {"purpose": "planning_model", "reply": json.dumps(ONE_STEP)},
+        {"purpose": "failure_triage", "reply": json.dumps(named)},
+        *killing(word),
     ]
     model = {"schema": 1, "rules": rules}
     run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")

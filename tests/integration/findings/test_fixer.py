@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.turns import first_turn
 
 from surefoot.codec import decode, digest
 from surefoot.events.envelope import Event
@@ -33,7 +34,6 @@ from surefoot.values import (
     TestOutcome,
     TestReport,
     TestResult,
-    TreeId,
     Unit,
     UnitId,
     UnitType,
@@ -117,18 +117,7 @@ def turn(findings: Sequence[Finding], **changes: Any) -> TurnInput:
         ),
         findings=tuple(findings),
     )
-    task = TurnInput(
-        unit=unit,
-        number=1,
-        seed=0,
-        tree=TreeId("0" * 40),
-        base_tree=TreeId("0" * 40),
-        mode=Mode.AUTO_FIX_SAFE,
-        baseline=report(),
-        last=None,
-        tried={},
-    )
-    return replace(task, **changes)
+    return replace(first_turn(unit, report()), **changes)
 
 
 @dataclass

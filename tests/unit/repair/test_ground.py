@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+from tests.turns import first_turn
+
 from surefoot.execute.repair.ground import Files, subjects_of, suspects_of, wider_tests
 from surefoot.execute.source import Source, parse
-from surefoot.kernel.ports import Coverage, TurnInput
+from surefoot.kernel.ports import Coverage
 from surefoot.values import (
     Complexity,
     Issue,
-    Mode,
     PlanIR,
     PlanStep,
     ReportState,
@@ -16,7 +17,6 @@ from surefoot.values import (
     TestOutcome,
     TestReport,
     TestResult,
-    TreeId,
     Unit,
     UnitId,
     UnitType,
@@ -108,17 +108,7 @@ def test_a_file_that_the_plan_only_reads_is_no_likelier_to_hold_the_bug() -> Non
         issue=Issue(source="text", text="it fails"),
         plan=made,
     )
-    task = TurnInput(
-        unit=unit,
-        number=1,
-        seed=0,
-        tree=TreeId("0" * 40),
-        base_tree=TreeId("0" * 40),
-        mode=Mode.AUTO_FIX_SAFE,
-        baseline=passed(),
-        last=None,
-        tried={},
-    )
+    task = first_turn(unit, passed())
     ran = Coverage(test_id=FAILING, passed=False, lines=dict.fromkeys(product, (2,)))
     found = suspects_of(task, Files(product=product, tests={}, paths=()), (), (ran,))
     assert [s.path for s in found if s.unit is not None] == ["c.py", "a.py", "b.py"]
