@@ -517,6 +517,47 @@ def test_where_edits_that_pass_are_unlikely_lines_are_filled_in_too(
     assert "candidate by model:fill passes" in shop.explained(run)
 
 
+COUNT = """def with_ones(digits):
+    if digits == 1:
+        return 0
+    return 18 + 10 ** (digits - 2)
+"""
+COUNTS = """from shop import with_ones
+
+
+def test_with_ones():
+    assert with_ones(2) == 18
+    assert with_ones(4) == 1800
+    assert with_ones(5) == 18000
+"""
+
+
+def test_a_line_that_no_test_holds_and_that_is_a_slip_to_the_model_is_not_left(
+    tmp_path: Path,
+) -> None:
+    """Answers that all leave it say nothing of it; with one that has it, too, both lines are mended."""
+    shop = Shop(tmp_path, COUNTS, code=COUNT, max_candidates=1_000)
+    issue = "with_ones(2) gives 19, not 18"
+    left = COUNT.replace("18 +", "18 *")
+    mended = left.replace("return 0", "return 1")
+    fill = {"pattern": r"if digits == 1:\n        ____", "reply": "return 1"}
+    answers = [f"```python\n{code}```" for code in (left, mended)]
+    before = {"pattern": "Function `with_ones`", "reply": answers[0]}
+    taken = shop.solve([before], issue=issue, context_tokens=8_192, fills_gaps=True)
+    assert taken["status"] == "complete", shop.explained(taken)
+    assert "return 0" in shop.show(f"{taken['commit']}:shop.py")
+    refused = shop.solve([fill, before], issue=issue, context_tokens=8_192, fills_gaps=True)
+    assert refused["status"] == "blocked", shop.explained(refused)
+    told = "line 3: return 0 becomes return 1 to a model, which no answer says"
+    assert told in shop.explained(refused)
+    both = {"pattern": "Function `with_ones`", "replies": answers}
+    run = shop.solve([fill, both], issue=issue, context_tokens=8_192, fills_gaps=True)
+    assert run["status"] == "complete", shop.explained(run)
+    fixed = shop.show(f"{run['commit']}:shop.py")
+    assert "return 1" in fixed
+    assert "return 18 * 10" in fixed
+
+
 CART = '''"""Carts."""
 
 

@@ -125,6 +125,20 @@ def test_a_change_to_what_the_model_would_write_is_a_gain(shown: Shown) -> None:
     assert len(scene.model.asked) == asked
 
 
+def test_a_line_that_a_model_is_sure_is_another_one_is_a_slip(shown: Shown, source: Source) -> None:
+    """A line that it would write as it stands is none, nor is one that nobody asks about."""
+    scene = Scene(
+        ("^        ____\n    # nothing", "sum_ += price"),
+        ("^    ____\n    for", "sum_ = 0"),
+    )
+    rows = CODE.split("\n")
+    wrong, right = (rows.index(row) for row in ("        sum_ -= price", "    sum_ = 0"))
+    (slip,) = scene.infilling.slips(shown, source, [wrong, right])
+    assert apply(source.text, slip.edits) == FILE.replace("-=", "+=")
+    assert scene.infilling.slips(shown, source, [right]) == ()
+    assert scene.infilling.slips(shown, source, []) == ()
+
+
 def test_a_change_that_is_wide_is_not_weighed(shown: Shown) -> None:
     """Nor is none at all."""
     scene = Scene()

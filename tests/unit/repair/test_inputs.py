@@ -1,6 +1,6 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import holds_text, like, small_ones, unusual
+from surefoot.execute.repair.inputs import holds_text, least_ones, like, small_ones, unusual
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -97,6 +97,13 @@ def test_numbers_in_another_order_nought_and_a_half_are_unusual() -> None:
     assert unusual([("ab", "b")]) == ()
     assert unusual([("ab", [7, 8])]) == (("ab", [0, 8]), ("ab", [1, 8]), ("ab", [0.5, 8]))
     assert len(unusual([(2, 3, 4, 5)])) == 12
+
+
+def test_a_few_whole_numbers_are_all_nought_or_one() -> None:
+    """Not where there are many of them, or something else is given, too."""
+    assert least_ones([(16, 2), (9, 3)]) == ((0, 0), (0, 1), (1, 0), (1, 1))
+    assert least_ones([(7,)]) == ((0,), (1,))
+    assert least_ones([(1, 2, 3, 4)]) == least_ones([(1, "a")]) == least_ones([(1, 0.5)]) == ()
 
 
 def test_words_of_one_length_stay_so() -> None:

@@ -62,6 +62,20 @@ def test_of_many_answers_a_few_pass_by_chance() -> None:
     assert choose([small], WEIGHTS, missed={"m.py::f": 26}).taken is small
 
 
+def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:
+    """What mends it is, with one answer beside the model that is sure: alone or where others leave the line, it is not."""
+    left = passing("left", "a b", samples=12, edited=True, prior=0.7)
+    slip = passing("line 3: x becomes y", "a b", samples=1, beyond=("a", "b"))
+    assert choose([left], WEIGHTS).taken is left
+    alone = choose([left, slip], WEIGHTS)
+    assert alone.taken is None
+    assert "line 3: x becomes y to a model, which no answer says" in alone.reason
+    agreed = replace(slip, samples=2, likely=6.0)
+    assert choose([left, agreed], WEIGHTS).taken is agreed
+    other = passing("other", "a c", samples=9)
+    assert choose([left, agreed, other], WEIGHTS).taken is None
+
+
 def test_patchwork_puts_nothing_aside() -> None:
     """Edits of which one mends no test do what an example shows by chance: an answer has to agree first."""
     plain = passing("plain", "a b", samples=3, edited=True, prior=0.7, examples=(True, False))

@@ -21,7 +21,14 @@ from surefoot.execute.repair.examples import (
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
-from surefoot.execute.repair.inputs import Arguments, holds_text, like, small_ones, unusual
+from surefoot.execute.repair.inputs import (
+    Arguments,
+    holds_text,
+    least_ones,
+    like,
+    small_ones,
+    unusual,
+)
 from surefoot.execute.repair.localise import Suspect, function_of
 from surefoot.execute.repair.probe import (
     RAISED,
@@ -89,6 +96,7 @@ def probe_for(
         beside,
         inputs=inputs,
         edges=small_ones(seen) if written else (*small_ones(seen), *unusual(seen)),
+        unusual=(*unusual(seen), *least_ones(seen)) if written else (),
         written=written,
         checked=[pair for pair in told if pair[0].origin == "test"],
         examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
@@ -172,6 +180,13 @@ class Probing:
         counted = self._counted(suspect, len(words))
         apart = sorted({*range(len(words))} - {*counted})
         return tuple(words[n] for n in counted), tuple(words[n] for n in apart)
+
+    def all_of(self, candidate: Candidate, suspect: Suspect) -> tuple[Words | None, Words | None]:
+        """What a candidate does on the generated inputs, and on such as perhaps nobody gives."""
+        words, _ = self.behaviour(candidate, suspect)
+        probe = self._probes.get(suspect.key)
+        unusual = self.ask(candidate, suspect, "unusual") if probe and probe.unusual else None
+        return words, unusual
 
     def inputs(self, suspect: Suspect) -> tuple[Arguments, ...]:
         """What the words of `behaviour` are about; empty where they tell stories."""

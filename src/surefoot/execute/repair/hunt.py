@@ -131,6 +131,10 @@ class Hunt:
         self._filled = False
         self._likely: dict[str, float | None] = {}
         """By id of a candidate, how much likelier than the unchanged code it is."""
+        self._read: set[Words] = set()
+        """Behaviours whose code was read once more before it is taken."""
+        self._beyond: dict[str, Words] = {}
+        """By id of a candidate that came of it, the behaviour that left a slip."""
 
     @property
     def failure(self) -> ModelFailure | None:
@@ -168,10 +172,10 @@ class Hunt:
             if deeper and self._model.asked >= self._limits.before_deeper:
                 deeper = False
                 self._deeper(search)
-            choice = self._weighed()
+            choice = self._read_again(self._weighed(), search)
         if deeper and not self._evidence.passing:
             self._deeper(search)
-            choice = self._weighed()
+            choice = self._read_again(self._weighed(), search)
         return choice
 
     @property
@@ -207,6 +211,7 @@ class Hunt:
                 p,
                 foretold=len(hit - shared),
                 likely=self._likely.get(p.candidate.candidate_id),
+                beyond=self._beyond.get(p.candidate.candidate_id, ()),
             )
             for p, hit in zip(passing, hits, strict=True)
         ]
@@ -231,6 +236,27 @@ class Hunt:
             self._likely.update(zip(codes, gains, strict=True))
             weighed = weighed or bool(codes)
         return self.choice() if weighed else choice
+
+    def _read_again(self, choice: Choice, search: SyntaxSearch) -> Choice:
+        """The choice, after the rest of the function that is to be taken was read: a second fault may stand in a line that no known test holds.
+
+        Where a model that fills gaps is sure that such a line is written otherwise, and so written it passes and does
+        something else, that is another candidate, and what leaves the line has it against itself.
+        """
+        taken = choice.taken
+        if taken is None or taken.words is None or taken.words in self._read:
+            return choice
+        if not self._asker.fills_gaps or self._model.asked < self._limits.least_samples:
+            return choice
+        shown = next((s for s in self._shown if taken.changed == {s.suspect.key}), None)
+        if shown is None or self._edited(shown, taken) is None or self._halted():
+            return choice
+        self._read.add(taken.words)
+        found = search.slips(taken, shown, self._infilling)
+        for tried in found:
+            self._evidence.add(tried, shown.suspect, sampled=True)
+            self._beyond[tried.candidate.candidate_id] = taken.words
+        return self._weighed() if found else choice
 
     # --- syntax-tree edits -----------------------------------------------------------------------
 
@@ -396,7 +422,7 @@ class Hunt:
                 if around in self._infilling.around:
                     continue  # asked for already: the same question is no second voice
                 doing.setdefault(around, set()).add(passing.words)
-                whole.update([around] if len(places) == 1 else [])
+                whole.update([around] if len(places) == 1 or passing.beyond else [])
                 if around not in found or found[around][0] < passing.prior:
                     opening = _opening(rows[first - 1], shown.code) if first == last else None
                     mask = Mask(code=code, lines=(first, last), opening=opening)

@@ -7,6 +7,7 @@ sees the function and nothing of tests and issue, so its word is independent of 
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from surefoot.decisions.gap_fill import fill_gaps
@@ -23,6 +24,9 @@ _LARGEST_PART: Final = 3
 """Lines of a place up to which a change has a likelihood that says something."""
 _MOST_PARTS: Final = 3
 _LEAST_WEIGHT: Final = 0.05
+_SURE: Final = math.log(0.5)
+_HARDLY: Final = math.log(0.001)
+"""Log-probability from which on a model is sure of another line, and the one up to which it holds what stands there for a slip."""
 
 
 class Infilling:
@@ -57,6 +61,32 @@ class Infilling:
         unchanged = bytecode(source.text)
         useful = [m for m in found if _is_new(source, unchanged, apply(source.text, m.edits))]
         return tuple(sorted(useful, key=lambda m: (-m.weight, m.line)))
+
+    def slips(self, shown: Shown, source: Source, lines: Sequence[int]) -> tuple[Mutation, ...]:
+        """Those of some lines, 0-based in the code shown, that the model is sure are written otherwise, each as it would be.
+
+        The one that it holds for least likely first.
+        """
+        unit = shown.suspect.unit
+        if unit is None:
+            return ()
+        rows = shown.code.split("\n")
+        gaps = [_gap(shown, rows, (n, n + 1), _indent(rows[n])) for n in lines]
+        asked = fill_gaps(gaps, self._asker, self._notebook) if gaps else ()
+        others = [
+            (n, replace(gap, filled=rows[n].strip()), text, filled.logprob)
+            for n, gap, filled in zip(lines, gaps, asked, strict=False)
+            if (text := without_comments(filled.text or "").strip()) not in {"", rows[n].strip()}
+            and filled.logprob is not None
+            and filled.logprob >= _SURE
+        ]
+        self._ask([standing for _, standing, _, _ in others])
+        found = [
+            (was, _rewritten(source, unit.first_line + n, text, math.exp(logprob)))
+            for n, standing, text, logprob in others
+            if (was := self._logprobs.get(standing)) is not None and was <= _HARDLY
+        ]
+        return tuple(mutation for _, mutation in sorted(found, key=lambda of: of[0]))
 
     def gains(self, shown: Shown, codes: Sequence[str]) -> tuple[float | None, ...]:
         """How much likelier than the present code each new code of the suspect is, in nats; None for what is changed too widely.

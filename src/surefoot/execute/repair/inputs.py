@@ -21,6 +21,7 @@ _MAX_TEXT: Final = 2_000
 _TURNED: Final = 2
 """Seen argument lists that are turned around."""
 _NUMBERS: Final = (0, 1, 0.5)
+_LEAST: Final = (0, 1)
 _MOST_TURNED: Final = 3
 """Numbers up to which all orders of them are few."""
 _CLOSED: Final = 5
@@ -84,6 +85,14 @@ def unusual(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
             near = ((*args[:place], other, *args[place + 1 :]) for other in _beside(value))
             found |= {repr(made): made for made in near}
     return tuple(made for key, made in found.items() if key not in known)
+
+
+def least_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
+    """Where a few whole numbers are all that is given, each way to give 0 and 1."""
+    for args in seen[:1]:
+        if len(args) <= _MOST_TURNED and all(type(a) is int for a in args):
+            return tuple(itertools.product(_LEAST, repeat=len(args)))
+    return ()
 
 
 def _beside(value: object) -> Iterator[object]:

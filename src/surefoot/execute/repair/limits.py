@@ -39,6 +39,8 @@ class RepairLimits:
     """Lines of a suspect in whose place a model that fills gaps is asked what it would write."""
     likely: float = 2.0
     """Nats by which some edit that passes has to be likelier than the unchanged code, else such a model is asked for lines, too."""
+    reread: int = 160
+    """Edits of what a change leaves, tried before it is taken to tell which lines the known tests hold."""
     weighed: int = 6
     """Leading behaviours whose likelihood such a model is asked for."""
     foretold: int = 6
@@ -83,6 +85,7 @@ class RepairLimits:
             guessed_samples=by * self.guessed_samples,
             least_samples=by * self.least_samples,
             filled_lines=by * self.filled_lines,
+            reread=by * self.reread,
             inputs=by * self.inputs,
             large_samples=by * self.large_samples,
             issue_characters=by * self.issue_characters,

@@ -106,6 +106,11 @@ def test_behaviour():
     _tell(_short([_give(function, arguments, stuck) for arguments in INPUTS]))
 
 
+def test_unusual():
+    function, stuck = _target(), []
+    _tell(_short([_give(function, arguments, stuck) for arguments in UNUSUAL]))
+
+
 def test_checked():
     _values([arguments for arguments, _ in CHECKED])
 
@@ -203,17 +208,19 @@ class Probe:
     """Which words of `behaviour` tell a story of a test that passes on the unchanged code."""
     edges: int = 0
     """How many of the last words of `behaviour` are of inputs that count only where the unchanged code answers them."""
+    unusual: tuple[Arguments, ...] = ()
+    """Inputs of `unusual`, of which nothing says that anybody gives them."""
     written: bool = True
     """Whether the function has a body, so that what the unchanged code does says something."""
 
     def test(self, name: str) -> str:
-        """Id of one of its tests: `behaviour`, `checked`, `examples`."""
+        """Id of one of its tests: `behaviour`, `unusual`, `checked`, `examples`."""
         return f"{self.path}::test_{name}"
 
     @property
     def tests(self) -> tuple[str, ...]:
         """All ids."""
-        names = ("behaviour", "checked", "examples") if self.inputs else ("behaviour",)
+        names = ("behaviour", "unusual", "checked", "examples") if self.inputs else ("behaviour",)
         return tuple(self.test(n) for n in names)
 
 
@@ -226,6 +233,7 @@ def probe_of(  # each is a list of its own
     checked: Sequence[Checked],
     examples: Sequence[Checked],
     edges: Sequence[Arguments] = (),
+    unusual: Sequence[Arguments] = (),
     written: bool = True,
     limit_s: float = 0.1,
 ) -> Probe:
@@ -242,6 +250,7 @@ def probe_of(  # each is a list of its own
             f"LIMIT = {limit_s}",
             f"SHOWN = {_SHOWN}",
             f"INPUTS = [{', '.join(repr(a) for a in inputs)}]",
+            f"UNUSUAL = [{', '.join(repr(a) for a in unusual)}]",
             f"CHECKED = [{_pairs(checked)}]",
             f"EXAMPLES = [{_pairs(examples)}]",
         )
@@ -253,6 +262,7 @@ def probe_of(  # each is a list of its own
         checked=tuple(checked),
         examples=tuple(examples),
         edges=len(edges),
+        unusual=tuple(unusual),
         written=written,
     )
 

@@ -104,6 +104,8 @@ class Passing:
     """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
     apart: Words = ()
     """What it does on inputs of which nothing says that anybody gives them."""
+    beyond: Words = ()
+    """What that does which it is, but for a line which that leaves and which a model is sure is a slip."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
@@ -138,6 +140,11 @@ class Cluster:
     def is_patchwork(self) -> bool:
         """Edits that mend nothing one by one, and no sample: of the many ways to combine edits, some pass few tests by chance."""
         return all(p.is_patchwork for p in self.members)
+
+    @property
+    def beyond(self) -> frozenset[Words]:
+        """Behaviours that it is, but for a line that is a slip to a model."""
+        return frozenset(p.beyond for p in self.members if p.beyond)
 
     @property
     def unheard(self) -> tuple[str, ...]:
@@ -202,36 +209,50 @@ def choose(
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
     )
-    if best.is_one_answer:
-        reason = f"not sure: one answer alone, which nothing else agrees with: {said}"
-        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
-    if best.is_patchwork and not _is_heard(best, weights):
-        reason = f"not sure: several edits at once, which no answer agrees with: {said}"
-        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
-    if best.unheard:
-        reason = f"not sure: changed at once, and no answer about {best.unheard[0]} agrees: {said}"
-        return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
-    if confidence < weights.need:
-        reason = f"not sure: {said}, {weights.need:.2f} is needed"
+    unsure = _unsure(best, confidence, weights)
+    if unsure:
+        reason = f"not sure: {unsure}{said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     return Choice(taken=taken, reason=said, confidence=confidence, clusters=clusters, score=score)
 
 
+def _unsure(best: Cluster, confidence: float, weights: Weights) -> str:
+    """Why the leading behaviour is not taken, before what was said of it; empty when it is."""
+    if best.is_one_answer and best.beyond:
+        return f"{best.members[0].candidate.description} to a model, which no answer says: "
+    if best.is_one_answer:
+        return "one answer alone, which nothing else agrees with: "
+    if best.is_patchwork and not _is_heard(best, weights):
+        return "several edits at once, which no answer agrees with: "
+    if best.unheard:
+        return f"changed at once, and no answer about {best.unheard[0]} agrees: "
+    return f"{weights.need:.2f} is needed: " if confidence < weights.need else ""
+
+
 def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
-    """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order."""
+    """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order.
+
+    What leaves a slip comes last, whatever speaks for it: nobody who did was asked about that line.
+    """
     said = sum(c.weight for c in clusters) or 1.0
-    return tuple(
-        sorted(clusters, key=lambda c: -b7(c.members[0], c.weight / said, weights, max_files))
-    )
+    mended = frozenset[Words]().union(*(c.beyond for c in clusters))
+
+    def rank(one: Cluster) -> tuple[bool, float]:
+        slips = not one.beyond and one.members[0].words in mended
+        return slips, -b7(one.members[0], one.weight / said, weights, max_files)
+
+    return tuple(sorted(clusters, key=rank))
 
 
 def _against(
     best: Cluster, others: Sequence[Cluster], weights: Weights, missed: Mapping[str, int]
 ) -> float:
     """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
-    thought_of = sum(c.weight for c in others if c.samples)
-    edits = sum(c.weight for c in others if not c.samples)
     first = best.members[0]
+    # Nobody who spoke for a behaviour was asked about the line in which this one goes beyond it.
+    rivals_of = [c for c in others if c.members[0].words not in best.beyond]
+    thought_of = sum(c.weight for c in rivals_of if c.samples)
+    edits = sum(c.weight for c in rivals_of if not c.samples)
     sound = all(first.examples) and not first.lost and not first.dropped
     unmet = 0.0 if sound else weights.unmet
     rewritten = best.is_rewritten(weights.wide)
@@ -260,9 +281,10 @@ def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int)
 def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]:
     """Candidates by behaviour, what most speaks for first."""
     comparable = _comparable(passing)
-    groups: dict[Words, list[Passing]] = {}
+    groups: dict[tuple[Words, bool], list[Passing]] = {}
     for item in passing:
-        groups.setdefault(comparable(item), []).append(item)
+        # What differs only on inputs that perhaps nobody gives would else be put together.
+        groups.setdefault((comparable(item), bool(item.beyond)), []).append(item)
     least = min((p.changed_lines for p in passing), default=1)
     shares = _shares(list(groups.values()))
     found = [

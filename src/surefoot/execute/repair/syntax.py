@@ -1,15 +1,19 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
-from surefoot.execute.repair.candidates import from_mutations, with_files_of
+from surefoot.execute.repair.candidates import changed_places, from_mutations, with_files_of
 from surefoot.execute.repair.evidence import Probing, again_in, changed_source
+from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.mutate import Mutation, mutations
+from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.unread import dropped
+from surefoot.execute.repair.views import Shown
 from surefoot.execute.source import CodeUnit, Source
 from surefoot.values import Candidate
 
@@ -111,6 +115,54 @@ class SyntaxSearch:
             self._further(tried, suspect, refuse)
             if self._whole:
                 return
+
+    def slips(self, taken: Passing, shown: Shown, infilling: Infilling) -> list[Tried]:
+        """What a candidate becomes with a line that it leaves as a model is sure that it is written; those that pass and do something else."""
+        suspect = shown.suspect
+        source = changed_source(taken.candidate, self._product[suspect.path])
+        unit = again_in(source, suspect.unit) if source is not None else None
+        if source is None or unit is None:
+            return []
+        reread = replace(shown, suspect=replace(suspect, unit=unit), code=unit.text)
+        kept = _kept_lines(shown.code, reread.code)
+        loose = self._loose(taken.candidate, reread, source, kept)
+        gauge, told = (
+            self._probing.gauge(suspect),
+            f"lines that a model is sure of in {suspect.key}",
+        )
+        found = []
+        for mutation in infilling.slips(reread, source, loose):
+            candidate = with_files_of(from_mutations(source, (mutation,)), taken.candidate)
+            attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
+            tried = attempted or self._trials.seen(candidate)
+            if tried is not None and tried.passed:
+                found.append(tried)
+        before = self._probing.all_of(taken.candidate, suspect)
+        return [t for t in found if self._probing.all_of(t.candidate, suspect) != before]
+
+    def _loose(
+        self, taken: Candidate, reread: Shown, source: Source, kept: Collection[int]
+    ) -> tuple[int, ...]:
+        """Lines of a candidate's function, 0-based, of which some edit passes and does something else: no known test holds them."""
+        suspect, unit = reread.suspect, reread.suspect.unit
+        first = unit.first_line if unit is not None else 0
+        by_line: dict[int, list[Mutation]] = {n: [] for n in kept}
+        for mutation in _ranked(source, unit, suspect):
+            if mutation.line - first in by_line:
+                by_line[mutation.line - first].append(mutation)
+        before = self._probing.all_of(taken, suspect)
+        told = f"edits of what is left of {suspect.key}"
+        found: set[int] = set()
+        # The likeliest of each line, then the second of each, and so on.
+        turns = itertools.chain.from_iterable(itertools.zip_longest(*by_line.values()))
+        for mutation in [m for m in turns if m is not None][: self._limits.reread]:
+            if mutation.line - first in found:
+                continue
+            edit = with_files_of(from_mutations(source, (mutation,)), taken)
+            if self._trials.look(edit, told) and self._probing.all_of(edit, suspect) != before:
+                found.add(mutation.line - first)
+        self._trials.tell_rejected(told)
+        return tuple(sorted(found))[: self._limits.filled_lines]
 
     def deeper(self, suspects: Sequence[Suspect]) -> None:
         """Further edits on top of the best so far, level by level, until some candidate passes."""
@@ -222,6 +274,12 @@ class SyntaxSearch:
 def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:
     found = mutations(source, unit)
     return sorted(found, key=lambda m: -m.weight * suspect.suspicion(m.line) ** 0.5)
+
+
+def _kept_lines(before: str, after: str) -> tuple[int, ...]:
+    """Lines of `after`, 0-based, that stand in `before`, too."""
+    new = {n for first, last in changed_places(before, after) for n in range(first - 1, last)}
+    return tuple(n for n in range(len(after.split("\n"))) if n not in new)
 
 
 def _apart(one: Mutation, other: Mutation) -> bool:

@@ -118,10 +118,15 @@ class Trials:
         if record or tried.passed or self.nearer(tried, gauge):
             self._record(tried, blob)
         else:
-            self._rejected.append((candidate.description, tried.message))
-            if len(self._rejected) == _LIST:
-                self.tell_rejected(what)
+            self._reject(candidate, tried.message, what)
         return tried
+
+    def look(self, candidate: Candidate, what: str) -> bool:
+        """Whether what is no candidate passes: an edit that asks how much the known tests hold. `what` names the question."""
+        self.count += 1
+        tried = self._run(candidate)
+        self._reject(candidate, tried.message, what)
+        return tried.passed
 
     def nearer(self, tried: Tried, gauge: Gauge | None) -> bool:
         """Whether it came nearer than the unchanged code, or fails in another way where that breaks down at once."""
@@ -131,6 +136,11 @@ class Trials:
         if all(word.startswith("!") for word in base.words):
             return tried.reading.words != base.words
         return tried.reading.exact > base.exact or tried.near > base.near + _NEARER
+
+    def _reject(self, candidate: Candidate, message: str, what: str) -> None:
+        self._rejected.append((candidate.description, message))
+        if len(self._rejected) == _LIST:
+            self.tell_rejected(what)
 
     def tell_rejected(self, what: str) -> None:
         """Record the candidates that came no nearer since the last such record."""
