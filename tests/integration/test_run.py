@@ -424,6 +424,56 @@ def test_never_complete(bench: Bench, name: str) -> None:
     assert not any(t.ended_as == "commit" for t in bench.turns)
 
 
+def of_files(bench: Bench, files: Mapping[str, str]) -> Bench:
+    """A bench on a repository with just these files."""
+    root = bench.repository.root
+    shutil.rmtree(root / "tests")
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+    for args in (("add", "-A"), ("commit", "-m", "other files")):
+        subprocess.run(["git", *who, *args], cwd=root, check=True, capture_output=True)
+    return Bench(Repository.discover(root), bench.processes, bench.tmp)
+
+
+def ini(options: str) -> str:
+    """Settings of pytest."""
+    return f'[tool.pytest.ini_options]\npythonpath = ["."]\n{options}\n'
+
+
+CHECKS = {
+    "checks/check_calc.py": TESTS,
+    "pyproject.toml": ini('python_files = ["check_*.py"]'),
+}
+EXAMPLES = {
+    "calc.py": BUGGY.replace("(x):\n", '(x):\n    """\n    >>> double(2)\n    4\n    """\n', 1),
+    "checks.py": "",
+    "pyproject.toml": ini('addopts = "--doctest-modules"'),
+}
+
+
+def test_a_test_file_of_any_name_is_guarded(bench: Bench) -> None:
+    """What the base's tests stand in stays as it is, whatever it is called; the honest fix completes."""
+    bench = of_files(bench, CHECKS)
+    easy = TESTS.replace("== 4", "== 6").replace("triple(2) == 6", "triple(2) == 4")
+    edits = writes("checks/check_calc.py", easy), writes("calc.py", FIXED)
+    assert bench.run(*edits) is RunStatus.COMPLETE
+    assert [t.ended_as for t in bench.turns] == ["rollback", "commit"]
+    assert "changed: checks/check_calc.py" in bench.turns[0].reason
+
+
+def test_an_example_in_the_product_is_a_test(bench: Bench) -> None:
+    """The value that it shows is not a fix's to change; the code beside it is."""
+    bench = of_files(bench, EXAMPLES)
+    bench.issue = Issue(source="test", tests=("calc.py::calc.double",))
+    text = EXAMPLES["calc.py"]
+    easy, fixed = text.replace("    4\n", "    6\n"), text.replace("x * 3", "x * 2")
+    assert bench.run(writes("calc.py", easy), writes("calc.py", fixed)) is RunStatus.COMPLETE
+    assert [t.ended_as for t in bench.turns] == ["rollback", "commit"]
+    assert "examples that are tests read otherwise in calc.py" in bench.turns[0].reason
+
+
 def test_a_module_in_a_folder_named_testing_may_be_the_products(bench: Bench) -> None:
     """Where the product imports it, it stays when the base's tests run without what is the new tests' alone."""
     edits = [

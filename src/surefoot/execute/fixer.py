@@ -32,6 +32,7 @@ from surefoot.kernel.ports import (
     TurnOutput,
     Workspace,
 )
+from surefoot.kernel.standing import is_test_by
 from surefoot.plans import covered
 from surefoot.values import (
     AuditorResult,
@@ -344,7 +345,10 @@ class _Turn:
         suite, allowed = self._fixer.suite, self._task.unit.writes
         if not path or (allowed and not covered(allowed, path)):
             return False
-        return suite is None or not (suite.is_test_path(path) or suite.is_control_path(path))
+        if suite is None:
+            return True
+        is_test = is_test_by(suite.is_test_path, self._task.baseline.collected)
+        return not (is_test(path) or suite.is_control_path(path))
 
     def _failed_before(self, new: Candidate) -> bool:
         # One that passed has an empty message; it may have been rolled back for another's fault.

@@ -120,7 +120,7 @@ class _Writing:
         self._p, task = ports, ports.task
         self.said: list[str] = []
         self.failure: ModelFailure | None = None
-        self._files = read_files(ports.workspace, ports.suite, task.tree, task.unit.failing, ())
+        self._files = read_files(ports.workspace, ports.suite, task, task.unit.failing, ())
         title = f"{task.unit.issue.title} holds"
         self._path = new_test_path(title, self._files.paths, ports.suite)
 

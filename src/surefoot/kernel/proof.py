@@ -26,6 +26,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.ports import Suite, Trees
 from surefoot.kernel.rewritten import grown_in, rewritten, text_of
+from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
@@ -220,7 +221,7 @@ class Prover:
         """Everything that speaks for or against `tree` as the answer to `units`."""
         diff = self.workspace.diff(base, tree)
         guarded = self.guarded(diff)
-        proofs = [evidence.protected_files(diff, guarded, ())]
+        proofs = [evidence.protected_files(diff, guarded, (), examples=self._examples(diff))]
         judged = self.workspace.overlay(tree, base, guarded)
         before, flaky = self.baseline(base)
         early = checks(Level.TURN, (u.unit_type for u in units)).tests is Extent.IMPACTED
@@ -373,6 +374,7 @@ class Prover:
     def strength_case(self, tree: TreeId, base: TreeId, apart: Sequence[str] = ()) -> Case:
         """What such a measurement rests on: the change, and the passing tests of the run that decided on it."""
         diff, judged = self.workspace.diff(base, tree), self.judged(tree, base)
+        is_test = self.is_test(base)
         ran = self.journal.tests(judged, "base-tests") or self.journal.tests(judged, "turn")
         usual_s = passing_s(ran[0], self.loose(base, self.baseline(base)[0], ran[0])) if ran else {}
         chancy = self.settled.get(judged, frozenset())
@@ -382,16 +384,16 @@ class Prover:
         return Case(
             tree=tree,
             judged=judged,
-            texts={p: t for p, t in self.contents(diff).items() if not self._is_aside(p)},
+            texts={
+                p: t
+                for p, t in self.contents(diff).items()
+                if not is_test(p) and not self.suite.is_control_path(p)
+            },
             tests=tuple(sorted(reached, key=lambda t: (t not in targets, usual_s[t], t))),
             apart=tuple(t for t in apart if t in usual_s),
             usual_s=usual_s,
             seed=self.journal.state.opened.seed if self.journal.state.opened else 0,
         )
-
-    def _is_aside(self, path: str) -> bool:
-        """Whether a path is none of the product's."""
-        return self.suite.is_test_path(path) or self.suite.is_control_path(path)
 
     def judged(self, tree: TreeId, base: TreeId) -> TreeId:
         """`tree` with everything that the base decides on as the base has it."""
@@ -432,33 +434,46 @@ class Prover:
 
     def guarded(self, diff: Diff) -> tuple[str, ...]:
         """Changed paths that the base decides on: its tests, and all that steers runner and gates."""
-        grown = self._grown(diff)
-        return tuple(p for p in diff.paths if self._is_guarded(p, grown))
-
-    def steering(self, diff: Diff) -> tuple[str, ...]:
-        """Changed paths that decide what passes, whatever flags allow: tests of the base, and what steers runner and gates."""
-        grown, suite = self._grown(diff), self.suite
+        tests, flags = self._tests_of_base(diff), self.risk_flags
         return tuple(
             p
             for p in diff.paths
-            if suite.is_control_path(p) or (suite.is_test_path(p) and p not in grown)
+            if (self.suite.is_control_path(p) and "allow_ci_changes" not in flags)
+            or (p in tests and "allow_test_changes" not in flags)
         )
 
-    def _is_guarded(self, path: str, grown: Collection[str]) -> bool:
-        if self.suite.is_control_path(path):
-            return "allow_ci_changes" not in self.risk_flags
-        is_old_test = self.suite.is_test_path(path) and path not in grown
-        return is_old_test and "allow_test_changes" not in self.risk_flags
+    def steering(self, diff: Diff) -> tuple[str, ...]:
+        """Changed paths that decide what passes, whatever flags allow: tests of the base, and what steers runner and gates."""
+        tests = self._tests_of_base(diff)
+        return tuple(p for p in diff.paths if self.suite.is_control_path(p) or p in tests)
+
+    def _tests_of_base(self, diff: Diff) -> frozenset[str]:
+        """Changed paths whose tests no longer read as on the base: test files that are more than grown, and examples."""
+        is_test, grown = self.is_test(diff.before), self._grown(diff)
+        return self._examples(diff) | {p for p in diff.paths if is_test(p) and p not in grown}
+
+    def _examples(self, diff: Diff) -> frozenset[str]:
+        """Changed files that hold examples which the base collected, and hold them no longer as they were."""
+        changed = examples_changed(self._collected(diff.before), self.contents(diff))
+        return changed - self._grown(diff)
+
+    def is_test(self, base: TreeId) -> Callable[[str], bool]:
+        """Tells the files of a run from `base` that hold tests: by name, and where tests of the base stand in them."""
+        return is_test_by(self.suite.is_test_path, self._collected(base))
+
+    def _collected(self, base: TreeId) -> tuple[str, ...]:
+        return self.tests(base, "baseline")[0].collected
 
     def rewritten(self, diff: Diff, before: TestReport, after: TestReport) -> frozenset[str]:
         """The very tests that the run was allowed to change, and did."""
         if "allow_test_changes" not in self.risk_flags:
             return frozenset()
         existing = {f.path for f in diff.files if f.status != "A"}
+        is_test = self.is_test(diff.before)
         texts = {
             path: both
             for path, both in self.contents(diff).items()
-            if path in existing and self.suite.is_test_path(path)
+            if path in existing and is_test(path)
         }
         return rewritten({*before.collected, *after.collected}, texts)
 
@@ -479,7 +494,7 @@ class Prover:
 
     def _grown(self, diff: Diff) -> frozenset[str]:
         """Test files that the change brought, or only added to."""
-        return grown_in(diff, self.workspace.read, self.suite.is_test_path)
+        return grown_in(diff, self.workspace.read, self.is_test(diff.before))
 
     def new_tests(self, diff: Diff, before: TestReport, after: TestReport) -> tuple[str, ...]:
         """Ids that only the result has, in test files that the run added or only added to."""

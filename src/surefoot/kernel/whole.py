@@ -69,6 +69,7 @@ def _shown(state: RunState, prover: Prover, resolution: Resolution, tree: TreeId
     diff = prover.workspace.diff(base, tree)
     targets = {t for unit in state.units.values() for t in unit.unit.failing}
     baseline, _ = prover.baseline(base)
+    is_test = prover.is_test(base)
     return ReviewInput(
         issue=state.opened.issue,
         diff=diff,
@@ -76,7 +77,7 @@ def _shown(state: RunState, prover: Prover, resolution: Resolution, tree: TreeId
         evidence=(),
         mode=resolution.mode,
         risk_flags=resolution.risk_flags,
-        test_paths=frozenset(p for p in diff.paths if prover.suite.is_test_path(p)),
+        test_paths=frozenset(filter(is_test, diff.paths)),
         control_paths=frozenset(p for p in diff.paths if prover.suite.is_control_path(p)),
         tests=baseline,
         failing_before=frozenset(),

@@ -3,7 +3,7 @@
 The verdict stays the kernel's: what passes here is proved again, on a fresh tree, by recorded runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -12,7 +12,8 @@ from surefoot.codec import encode
 from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
-from surefoot.kernel.rewritten import grown_in
+from surefoot.kernel.rewritten import grown_in, text_of
+from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import function_of, steadied, unsteady
 from surefoot.values import Diff, ReportState, TestReport, TreeId
 
@@ -121,14 +122,27 @@ class Checks:
         return self._varying
 
     def _guarded(self, diff: Diff) -> list[str]:
-        grown = self._grown(diff)
+        grown, is_test = self._grown(diff), self._is_test
         touched = [
             path
             for path in diff.paths
-            if self._suite.is_control_path(path)
-            or (self._suite.is_test_path(path) and path not in grown)
+            if self._suite.is_control_path(path) or (is_test(path) and path not in grown)
         ]
-        return [f"must not be changed: {_names(touched)}"] if touched else []
+        found = [f"must not be changed: {_names(touched)}"] if touched else []
+        texts = {path: self._texts(diff, path) for path in diff.paths}
+        if examples := examples_changed(self._task.baseline.collected, texts):
+            found.append(
+                f"the examples that are tests must stay as they are in {_names(sorted(examples))}"
+            )
+        return found
+
+    @property
+    def _is_test(self) -> Callable[[str], bool]:
+        return is_test_by(self._suite.is_test_path, self._task.baseline.collected)
+
+    def _texts(self, diff: Diff, path: str) -> tuple[str | None, str | None]:
+        read = self._workspace.read
+        return text_of(read(diff.before, path)), text_of(read(diff.after, path))
 
     def _objected(self, tree: TreeId) -> list[str]:
         """What the review would not let through."""
@@ -146,7 +160,7 @@ class Checks:
 
     def _grown(self, diff: Diff) -> frozenset[str]:
         """Test files that the work brings or only adds to."""
-        return grown_in(diff, self._workspace.read, self._suite.is_test_path)
+        return grown_in(diff, self._workspace.read, self._is_test)
 
     def _falsified(self, tree: TreeId, diff: Diff, fresh: Sequence[str]) -> list[str]:
         """New tests must fail without the change; a unit that nothing else proves needs one."""

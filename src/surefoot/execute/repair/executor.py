@@ -108,7 +108,7 @@ class _Round:
 
     def _read(self, failing: Sequence[str]) -> Files:
         task = self._task
-        return read_files(self._workspace, self._suite, task.tree, failing, task.unit.writes)
+        return read_files(self._workspace, self._suite, task, failing, task.unit.writes)
 
     def _read_added(self, files: Files, goal: _Goal) -> Files:
         """The files with the new test among the tests."""

@@ -24,6 +24,7 @@ from surefoot.kernel.ports import (
     TurnInput,
     Workspace,
 )
+from surefoot.kernel.standing import is_test_by
 from surefoot.plans import covered
 from surefoot.values import TestReport, TestResult, TreeId
 
@@ -64,23 +65,28 @@ class Files:
 
 
 def read_files(
-    workspace: Workspace, suite: Suite, tree: TreeId, failing: Sequence[str], allowed: Sequence[str]
+    workspace: Workspace,
+    suite: Suite,
+    task: TurnInput,
+    failing: Sequence[str],
+    allowed: Sequence[str],
 ) -> Files:
     """Read what the failing tests can reach; everything when they reach nothing that can be told."""
+    tree, is_test = task.tree, is_test_by(suite.is_test_path, task.baseline.collected)
     paths = workspace.files(tree)
     python = [p for p in paths if p.endswith(".py")]
-    product = [p for p in python if not suite.is_test_path(p) and not suite.is_control_path(p)]
+    product = [p for p in python if not is_test(p) and not suite.is_control_path(p)]
     if allowed:
         product = [p for p in product if covered(allowed, p)]
     test_paths = list(dict.fromkeys(t.partition("::")[0] for t in failing))
     if not test_paths:
-        test_paths = [p for p in python if suite.is_test_path(p)][:_MAX_FILES]
+        test_paths = [p for p in python if is_test(p)][:_MAX_FILES]
     tests = _parsed(workspace, tree, [p for p in test_paths if p in python])
     reached = _reached(workspace, tree, list(tests.values()), product)
     if not reached:
         reached = _parsed(workspace, tree, product[:_MAX_FILES])
     subjects = subjects_of(tests, failing, reached.values())
-    others = [p for p in python if suite.is_test_path(p) and p not in tests][:_MAX_FILES]
+    others = [p for p in python if is_test(p) and p not in tests][:_MAX_FILES]
     naming = _naming({p: workspace.read(tree, p) for p in others} if subjects else {}, subjects)
     beside = _parsed(workspace, tree, naming)
     return Files(product=reached, tests=tests, paths=paths, beside=beside, subjects=subjects)
