@@ -17,6 +17,7 @@ from surefoot.events.policy import RoundVerified, SandboxEnforced
 from surefoot.events.work import (
     CandidatesRejected,
     CandidateTried,
+    FactLearned,
     GitStage,
     ImpactChecked,
     MutantsTried,
@@ -105,6 +106,8 @@ class Story:
     candidates: int
     sandbox: str
     flips: int
+    chancy: tuple[str, ...]
+    """Tests that were found to fail by chance, and so were not counted where they failed."""
     baseline: TestsRan | None
     """How the tests went on the base."""
     ending: str
@@ -142,6 +145,9 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         sandbox=sandbox,
         baseline=next(
             (e for e in plain if isinstance(e, TestsRan) and e.purpose == "baseline"), None
+        ),
+        chancy=tuple(
+            sorted({e.text for e in plain if isinstance(e, FactLearned) and e.topic == "flaky"})
         ),
         flips=sum(isinstance(e, SelfFeedback) for e in plain),
         ending=ending,
@@ -227,6 +233,7 @@ def render_report(story: Story, diff: Diff | None) -> str:
     lines += _found(story) if status is RunStatus.REPORTED else _wrong(state)
     lines += _changed(diff, status)
     lines += _evidence(story)
+    lines += _chancy(story)
     lines += _strength(state)
     lines += _waived(story)
     lines += _units(state)
@@ -287,6 +294,14 @@ def _evidence(story: Story) -> list[str]:
     ]
     commands = sorted({e.command for e in story.evidence if e.command})
     return [*lines, "", "Commands:", "", *[f"- `{_cell(c)[:300]}`" for c in commands], ""]
+
+
+def _chancy(story: Story) -> list[str]:
+    """Failures that were not held against the work."""
+    if not story.chancy:
+        return []
+    told = "They failed and passed on one tree, as repeated runs show; where they failed, that did not count."
+    return ["## Flaky tests", "", told, "", *[f"- `{_cell(t)}`" for t in story.chancy], ""]
 
 
 def _waived(story: Story) -> list[str]:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from surefoot.events.orchestration import RunOpened
-from surefoot.events.work import ImpactChecked, TestsRan
+from surefoot.events.work import FactLearned, ImpactChecked, TestsRan
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level
 from surefoot.kernel.ports import TrialWorker
 from surefoot.kernel.proof import Prover
-from surefoot.report import impact_lines
+from surefoot.report import impact_lines, read_story, render_report
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
@@ -74,7 +74,11 @@ class WordSuite:
     runs: list[tuple[str, ...] | None] = field(default_factory=list)
     watched: int = 0
     flaky: set[str] = field(default_factory=set)
-    """Names of tests that fail when they are run with others."""
+    """Names of tests that fail the first time that they are run with others."""
+    ordered: set[str] = field(default_factory=set)
+    """Names of tests that fail whenever they are run with others, on a tree that changed."""
+    loaded: set[str] = field(default_factory=set)
+    """Names of tests that fail whenever they are run with others, but for the first such run of all."""
     each_s: float = 10.0
     whole_s: float = 40.0
 
@@ -95,9 +99,16 @@ class WordSuite:
     def _result(self, root: Path, test_id: str, count: int) -> TestResult:
         name = IDS[test_id]
         texts = [(root / "pkg" / f"{n}.py").read_text() for n in READS[name]]
-        good = all("good" in text for text in texts) and not (name in self.flaky and count > 1)
+        good = all("good" in text for text in texts)
+        if count > 1 and (name in self.flaky or name in self._others(root)):
+            self.flaky.discard(name)
+            good = False
         outcome = TestOutcome.PASSED if good else TestOutcome.FAILED
         return TestResult(test_id=test_id, outcome=outcome, wall_s=self.each_s)
+
+    def _others(self, root: Path) -> set[str]:
+        changed = any("good" not in (root / "pkg" / f"{n}.py").read_text() for n in "abc")
+        return (self.ordered if changed else set()) | (self.loaded if len(self.runs) > 1 else set())
 
     def is_test_path(self, path: str) -> bool:
         return is_test_path(path)
@@ -210,7 +221,7 @@ def test_a_guess_that_finds_nothing_lets_nothing_through(place: Place) -> None:
 
 
 def test_a_flaky_failure_within_reach_refuses_nothing(place: Place) -> None:
-    """It passes when it is run alone, so the whole run decides; others that flake there are looked at, too."""
+    """It passes when it is run alone and with the others again, so the whole run decides; what flakes there is looked at, too."""
     place.prover.baseline(place.base)
     place.suite.flaky = {"a", "d"}
     place.suite.runs.clear()
@@ -222,6 +233,36 @@ def test_a_flaky_failure_within_reach_refuses_nothing(place: Place) -> None:
     ran = place.suite.runs
     assert ran[0] == ("tests/test_a.py::test", "tests/test_b.py::test")
     assert None in ran
+
+
+def test_what_fails_only_after_others_is_broken(place: Place) -> None:
+    """It passes alone, and fails again in a repeated run, which passes on the base: the change did that."""
+    place.suite.whole_s, place.suite.ordered = 9.0, {"d"}
+    place.prover.baseline(place.base)
+    place.suite.runs.clear()
+    READS["a"] = READS["b"] = []
+    try:
+        told = place.judge("a")
+    finally:
+        READS["a"], READS["b"] = ["a"], ["a", "b"]
+    assert told == ["base-tests: 3 passed, 1 failed of 4; broken: tests/test_d.py::test"]
+    assert place.suite.runs == [None, ("tests/test_d.py::test",), None, None, None]
+
+
+def test_what_fails_after_others_on_the_base_too_is_flaky(place: Place) -> None:
+    """It passed there once; a repeated run shows that this was chance."""
+    place.suite.whole_s, place.suite.loaded = 9.0, {"d"}
+    place.prover.baseline(place.base)
+    READS["a"] = READS["b"] = []
+    try:
+        assert place.judge("a") == []
+    finally:
+        READS["a"], READS["b"] = ["a"], ["a", "b"]
+    facts = [r.event for r in place.ledger.events() if isinstance(r.event, FactLearned)]
+    assert [f.text for f in facts if f.topic == "flaky"] == ["tests/test_d.py::test"]
+    report = render_report(read_story("r1", list(place.ledger.events())), None)
+    assert "## Flaky tests\n" in report
+    assert "- `tests/test_d.py::test`" in report
 
 
 @pytest.mark.parametrize(("each_s", "whole_s"), [(11.0, 40.0), (1.0, 9.0)])

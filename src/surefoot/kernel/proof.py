@@ -42,13 +42,19 @@ from surefoot.values import (
 )
 
 _AGAIN = 2
-"""How often a surprising failure is run again, alone, before it counts."""
+"""How often a surprising failure is run again, alone and then as it was run, before it counts."""
 MOST_AGAIN = 25
 """More failing tests than this are not re-run one by one: that many do not flake at once."""
 
 
 ROOM = 2
 """What a test run that lacked time or memory gets the second time, as a multiple of the settings' limits."""
+
+
+def _failing_in(report: TestReport) -> frozenset[str]:
+    """What fails in a run that came to its end."""
+    whole = report.state is ReportState.COMPLETE
+    return frozenset(report.failing) if whole else frozenset()
 
 
 def _lacks_room(report: TestReport) -> bool:
@@ -99,23 +105,56 @@ class Prover:
                 report = self.suite.run(root, tests, room=ROOM)
         return report, self.journal.record_tests(tree, purpose, report)
 
-    def flaky(self, tree: TreeId, report: TestReport, suspects: Collection[str]) -> frozenset[str]:
-        """Which of `suspects`, failing in `report`, pass when they are run again alone."""
+    def flaky(
+        self,
+        tree: TreeId,
+        report: TestReport,
+        suspects: Collection[str],
+        asked: Sequence[str] | None = None,
+        *,
+        base: TreeId | None = None,
+    ) -> frozenset[str]:
+        """Which of `suspects`, failing in `report`, fail by chance.
+
+        Such a test passes alone and also when the run that showed the failure is repeated, or fails when that run is
+        repeated on the base, where it passed. One that only passes alone fails for what ran before it, which is no chance.
+
+        Args:
+            tree: What the report is on.
+            report: The run that showed the failures.
+            suspects: Tests of it.
+            asked: What that run was asked for; None is the whole suite.
+            base: The tree on which the suspects passed, where that is another one.
+        """
         if not suspects or len(suspects) > MOST_AGAIN or report.state is not ReportState.COMPLETE:
             return frozenset()
         left = set(suspects) - self.examined.get(tree, frozenset())
         if not left:
             return self.settled[tree]
-        passed: set[str] = set()
-        with self.workspace.checkout(tree) as root:
-            for _ in range(_AGAIN):
-                again = self.suite.run(root, sorted(left))
-                passed |= set(again.passing)
-        for test_id in sorted(passed):
+        alone = self._passing_again(tree, sorted(left), left)
+        chancy = self._passing_again(tree, asked, alone)
+        if base is not None and alone - chancy:
+            with self.workspace.checkout(base) as root:
+                chancy |= (alone - chancy) & _failing_in(self.suite.run(root, asked))
+        for test_id in sorted(chancy):
             self.journal.record(FactLearned(topic="flaky", text=test_id, tree=tree))
         self.examined[tree] = self.examined.get(tree, frozenset()) | left
-        self.settled[tree] = self.settled.get(tree, frozenset()) | passed
+        self.settled[tree] = self.settled.get(tree, frozenset()) | chancy
         return self.settled[tree]
+
+    def _passing_again(
+        self, tree: TreeId, tests: Sequence[str] | None, suspects: Collection[str]
+    ) -> frozenset[str]:
+        """Those of `suspects` that pass when `tests` are run again, each time on a checkout that no test has touched."""
+        passed: set[str] = set()
+        for _ in range(_AGAIN):
+            if passed >= set(suspects):
+                break
+            with self.workspace.checkout(tree) as root:
+                again = self.suite.run(root, tests)
+            if again.state is ReportState.COMPLETE:
+                passed |= set(again.passing)
+        return frozenset(passed & set(suspects))
 
     def baseline(self, tree: TreeId) -> tuple[TestReport, frozenset[str]]:
         """The whole suite on the base, and which of its failures are flaky."""
@@ -237,7 +276,7 @@ class Prover:
         loose = self.loose(base, before, after)
         before, after = steadied(before, loose), steadied(after, loose)
         surprising = (set(after.failing) & set(before.passing)) - flaky
-        flaky |= self.flaky(judged, after, surprising)
+        flaky |= self.flaky(judged, after, surprising, base=base)
         changed = self.rewritten(diff, before, after)
         proofs.append(evidence.base_tests(before, after, flaky, (event,), rewritten=changed))
         proofs += self._unit_proofs(units, before, after, event)
@@ -272,7 +311,7 @@ class Prover:
         loose = self.loose(base, before, after)
         before, after = steadied(before, loose), steadied(after, loose)
         surprising = (set(after.failing) & {*before.passing, *targets}) - flaky
-        flaky |= self.flaky(without, after, surprising)
+        flaky |= self.flaky(without, after, surprising, base=base)
         return evidence.apart(before, after, targets, flaky, (event,), rewritten=changed)
 
     def _noticing(
@@ -333,7 +372,7 @@ class Prover:
         if refusal is None:
             return None
         suspects = (set(some.failing) & set(before.passing)) - flaky
-        flaky |= self.flaky(judged, some, suspects)
+        flaky |= self.flaky(judged, some, suspects, impact.tests)
         return evidence.early_tests(before, some, flaky, (event,))
 
     def _reach(self, base: TreeId) -> Reach:

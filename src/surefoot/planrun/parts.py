@@ -36,12 +36,11 @@ class Parts:
         asked = checks(level, (u.unit_type for u in units))
         wanted = tuple(dict.fromkeys(t for u in units for t in tests_of(u)))
         whole = asked.tests is Extent.ALL or not wanted
-        report, event = self._prover.tests(
-            tree, "milestone" if part.milestone else "slice", None if whole else wanted
-        )
+        named = None if whole else wanted
+        report, event = self._prover.tests(tree, "milestone" if part.milestone else "slice", named)
         before, flaky = self._prover.baseline(base)
         surprising = set(report.failing) - set(before.failing) - flaky
-        flaky |= self._prover.flaky(tree, report, surprising)
+        flaky |= self._prover.flaky(tree, report, surprising, named, base=base)
         against = [*_missing(wanted, report, flaky)]
         if whole:
             changed = self._prover.rewritten(self._workspace.diff(base, tree), before, report)

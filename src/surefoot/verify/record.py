@@ -115,8 +115,17 @@ def _no_audit(root: Path) -> Audit:
 class _RecordedProver(Prover):
     """Proves as a run does, from what it found out; a guess that saved time is taken as it was made."""
 
-    def flaky(self, tree: TreeId, report: TestReport, suspects: Collection[str]) -> frozenset[str]:
+    def flaky(
+        self,
+        tree: TreeId,
+        report: TestReport,
+        suspects: Collection[str],
+        asked: Sequence[str] | None = None,
+        *,
+        base: TreeId | None = None,
+    ) -> frozenset[str]:
         """As it was recorded."""
+        del asked, base
         if not suspects or len(suspects) > MOST_AGAIN or report.state is not ReportState.COMPLETE:
             return frozenset()
         return self.settled.get(tree, frozenset())
