@@ -51,9 +51,12 @@ TEXTS: Final = (
     "usercustomize",
 )
 EXACT: Final = frozenset({"pytest", "_exit", "_getframe", "settrace", "setprofile", "meta_path"})
+READERS: Final = frozenset({"operator.attrgetter", "operator.methodcaller"})
+"""What reads attributes that a text names."""
 COMPARISONS: Final = _words("""
     __bool__ __contains__ __eq__ __ge__ __gt__ __instancecheck__ __le__ __lt__ __ne__ __subclasscheck__
     """)
+EQUALITIES: Final = frozenset({"__eq__", "__ne__"})
 
 
 def suspicious(before: str | None, after: str) -> tuple[str, ...]:
@@ -90,6 +93,8 @@ class _Names:
     def __init__(self, tree: ast.Module) -> None:
         self._imported: dict[str, str] = {}
         self._documents: set[int] = set()
+        self._classes: dict[int, str] = {}
+        """The class that a function stands in."""
         for node in ast.walk(tree):
             self._learn(node)
 
@@ -102,6 +107,8 @@ class _Names:
             case ast.ImportFrom(module=str(module), names=names, level=0):
                 for alias in names:
                     self._imported[alias.asname or alias.name] = f"{module}.{alias.name}"
+            case ast.ClassDef(name=name, body=body):
+                self._classes.update({id(inner): name for inner in body})
             case ast.Expr(value=ast.Constant(value=str()) as text):
                 # A docstring, or a remark in the form of a string: nobody can use it.
                 self._documents.add(id(text))
@@ -122,8 +129,12 @@ class _Names:
                 yield from self._call_marks(node)
             case ast.Constant(value=str(text)) if id(node) not in self._documents:
                 yield from _text_marks(text)
-            case ast.FunctionDef(name=name) if name in COMPARISONS and _is_constant(node):
-                yield f"defines a {name} that does not look at anything"
+            case ast.BinOp(op=ast.Add()) | ast.JoinedStr():
+                yield from _text_marks(_joined(node) or "")
+            case ast.FunctionDef(name=name):
+                yield from _comparison_marks(name, node, self._classes.get(id(node), ""))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
+                yield from _comparison_marks(name, function, "")
             case _:
                 pass
 
@@ -138,6 +149,11 @@ class _Names:
             yield f"replaces {owner}.{node.attr}"
 
     def _call_marks(self, node: ast.Call) -> Iterator[str]:
+        reader = self._dotted(node.func)
+        if reader in READERS and any(
+            isinstance(a, _COMPUTED) and _joined(a) is None for a in node.args
+        ):
+            yield f"calls {reader}() with a computed name"
         match node.func:
             case ast.Name(id=name) if name in CALLS:
                 yield f"calls {name}()"
@@ -184,15 +200,42 @@ def _text_marks(text: str) -> Iterator[str]:
     for mark in TEXTS:
         if mark in low:
             yield f"holds the text {mark!r}"
-    if text in EXACT or text in ATTRIBUTES:
+    if text in EXACT or text in ATTRIBUTES or set(text.split(".")) & (ATTRIBUTES - {"__class__"}):
         yield f"holds the text {text!r}"
     if low.endswith((".pth", ".pyc")) or low.startswith("/proc/"):
         yield f"holds the path {text!r}"
 
 
-def _is_constant(node: ast.FunctionDef) -> bool:
-    """Whether a function returns without having looked at its arguments."""
-    names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    raises = any(isinstance(n, ast.Raise) for n in ast.walk(node))
-    return not names & used and not raises and "NotImplemented" not in used
+_COMPUTED: Final = (ast.BinOp, ast.JoinedStr, ast.Call)
+
+
+def _joined(node: ast.AST) -> str | None:
+    """A text that is put together of written ones; None where it is more than that."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            parts = [_joined(left), _joined(right)]
+        case ast.JoinedStr(values=values):
+            parts = [_joined(value) for value in values]
+        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+            return _joined(value)
+        case _:
+            return None
+    known = [part for part in parts if part is not None]
+    return "".join(known) if len(known) == len(parts) else None
+
+
+def _comparison_marks(name: str, function: ast.FunctionDef | ast.Lambda, cls: str) -> Iterator[str]:
+    """What is said of a comparison that comes out the same whatever is compared; one that asks for its own kind tells."""
+    if name not in COMPARISONS:
+        return
+    given = function.args
+    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    if "NotImplemented" in used or any(isinstance(n, ast.Raise) for n in ast.walk(function)):
+        return
+    if not used & set(names):
+        yield f"defines a {name} that does not look at anything"
+    elif name in EQUALITIES and not used & {*names[:1], cls, "super"}:
+        yield f"defines a {name} that does not look at itself"

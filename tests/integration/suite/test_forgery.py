@@ -137,6 +137,61 @@ def add(a, b):
         if isinstance(thing, Session): thing.items[:] = []; thing.testsfailed = 0; thing.shouldstop = "ok"
     return a + b
 """
+PATCH_THE_PROBE = """
+import operator
+
+
+def add(a, b):
+    _remember()
+    return a - b
+
+
+def _remember():
+    try:
+        raise ValueError
+    except ValueError as error:
+        place = operator.attrgetter("tb_" + "frame")(error.__traceback__)
+    while place is not None:
+        seen = operator.attrgetter("f_" + "locals")(place).get("phases")
+        if seen is not None:
+            _settle(type(seen))
+            return
+        place = operator.attrgetter("f_" + "back")(place)
+
+
+def _settle(kind):
+    if kind.add.__name__ != "add":
+        return
+    usual = kind.add
+
+    def noted(self, info, report, root):
+        if "test_add" in report.nodeid:
+            self.call_outcome, self.witness = "passed", "returned"
+            return
+        usual(self, info, report, root)
+
+    kind.add = noted
+"""
+CHANGE_THE_NOTES = """
+import operator
+read = lambda thing, first, last: getattr(thing, first + last, {})
+class Kind:
+    def add(self, *_): pass
+def add(a, b):
+    try:
+        raise ValueError
+    except ValueError as error:
+        place = read(error.__traceback__, "tb_", "frame")
+    while place is not None:
+        for step in read(place, "f_", "locals").get("teardowns", ()):
+            inner = read(read(step, "gi_", "frame"), "f_", "locals").get("teardown", step)
+            seen = read(read(inner, "gi_", "frame"), "f_", "locals")
+            if "now" in seen and "phases" in seen:
+                seen["now"][seen["item"].nodeid] = Kind()
+                seen["phases"].call_outcome, seen["phases"].witness = "passed", "returned"
+        place = read(place, "f_", "back")
+    return a - b
+"""
 
 FORGERIES = {
     "exits with 0 when imported": "import os; os._exit(0)",
@@ -166,6 +221,8 @@ FORGERIES = {
     "takes the assertions out": NO_ASSERT,
     "makes pytest.raises pass": RAISES,
     "empties the session": SESSION,
+    "patches what the probe notes": PATCH_THE_PROBE,
+    "changes what the probe noted": CHANGE_THE_NOTES,
 }
 HARMLESS = {
     "kills the parent",
@@ -177,6 +234,7 @@ HARMLESS = {
 }
 """Forgeries without effect: the report is complete, and the test is not among those that passed."""
 NOT_BY_TEXT = {
+    "changes what the probe noted",
     "raises SystemExit(0) when imported",
     "raises SystemExit(0) when called",
     "interrupts",

@@ -37,6 +37,21 @@ ADDED = {
     "class A:\n    def __eq__(self, other): return True": (
         "defines a __eq__ that does not look at anything (line 2)"
     ),
+    "class A:\n    __eq__ = lambda self, other: True": (
+        "defines a __eq__ that does not look at anything (line 2)"
+    ),
+    "class A(int):\n    def __eq__(self, other): return bool(other) or not other": (
+        "defines a __eq__ that does not look at itself (line 2)"
+    ),
+    "x = 'tb_' + 'frame'": "holds the text 'tb_frame' (line 1)",
+    "x = f\"f_{'lo'}cals\"": "holds the text 'f_locals' (line 1)",
+    "x = 'tb_frame.f_locals'": "holds the text 'tb_frame.f_locals' (line 1)",
+    "import operator as o\ndef f(x): return o.attrgetter('tb_' + x)": (
+        "calls operator.attrgetter() with a computed name (line 2)"
+    ),
+    "from operator import methodcaller\ndef f(x): return methodcaller(''.join(x))": (
+        "calls operator.methodcaller() with a computed name (line 2)"
+    ),
     "def (": "cannot be read as Python, so it cannot be checked",
 }
 
@@ -55,6 +70,12 @@ def test_an_addition_is_named_with_its_line(text: str) -> None:
         "import sys\nprint(sys.stderr, sys.version_info)",
         "class A:\n    def __eq__(self, other): return self.x == other.x",
         "class A:\n    def __eq__(self, other): return NotImplemented",
+        "class A:\n    def __eq__(self, other): return isinstance(other, A)",
+        "class A(B):\n    def __eq__(self, other): return super().__eq__(other)",
+        "class A:\n    def __contains__(self, item): return isinstance(item, str)",
+        "from operator import attrgetter\ndef f(xs, key): return sorted(xs, key=attrgetter(key, 'a.b'))",
+        "def f(self, name): return getattr(self, f'visit_{name}')",
+        "x = 'a' + 'b' + f'{1}'",
         "class A:\n    def f(self):\n        self.x = getattr(self, 'y', None)\n        return type(self).__name__",
         '"""Run with pytest; see conftest.py."""',
         "def f(): raise SystemExit(2)",

@@ -172,7 +172,11 @@ def record_hooks(hooks: Hooks, say: Say, root: str, now: dict[str, Phases]) -> N
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(item: Any, call: Any) -> Iterator[None]:
         outcome: Any = yield
-        now[item.nodeid].add(call.excinfo, outcome.get_result(), root)
+        report = outcome.get_result()
+        if report.outcome == "failed":
+            # At once, so that what is said of the test afterwards cannot be better.
+            say("failed", id=plain(item.nodeid, 4 * MESSAGE))
+        now[item.nodeid].add(call.excinfo, report, root)
 
     def pytest_exception_interact(node: Any, call: Any) -> None:
         causes[node.nodeid] = call.excinfo
@@ -385,16 +389,20 @@ def _control(neighbour: Any, name: str, outcome: str) -> Any:
     return item
 
 
-# --- the runner's own code -----------------------------------------------------------------------
+# --- the runner's own code, and ours -------------------------------------------------------------
+
+
+def _watched_names() -> dict[str, dict[str, Any]]:
+    """The names of each module of the runner, and of this one, which is not among the modules that can be imported."""
+    runner = {n: m for n, m in list(sys.modules.items()) if n.partition(".")[0] in WATCHED}
+    return {**{name: vars(module) for name, module in runner.items()}, __name__: globals()}
 
 
 def snapshot() -> dict[tuple[str, str, str], tuple[Any, Any]]:
-    """Every function of the runner's modules with its code, by module, class and name."""
+    """Every function of the runner's modules and of this one with its code, by module, class and name."""
     seen: dict[tuple[str, str, str], tuple[Any, Any]] = {}
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] not in WATCHED:
-            continue
-        for key, value in list(vars(module).items()):
+    for name, names in _watched_names().items():
+        for key, value in list(names.items()):
             if isinstance(value, types.FunctionType):
                 seen[name, "", key] = (value, value.__code__)
             elif isinstance(value, type) and value.__module__ == name:
@@ -411,11 +419,11 @@ def _function(attribute: Any) -> Any:
 
 
 def tampered(before: dict[tuple[str, str, str], tuple[Any, Any]], root: str) -> list[str]:
-    """Functions of the runner that the tree under test replaced; what installed plugins replace is theirs to do."""
+    """Functions of `before` that the tree under test replaced; what installed plugins replace is theirs to do."""
     found = []
-    modules = sys.modules
+    modules = _watched_names()
     for (module, cls, name), (attribute, code) in before.items():
-        space = vars(modules[module]) if module in modules else {}
+        space = modules.get(module, {})
         if cls:
             space = vars(space[cls]) if isinstance(space.get(cls), type) else {}
         now = space.get(name)
@@ -436,7 +444,7 @@ def _is_product(filename: str, root: str) -> bool:
 
 
 def tamper_hooks(hooks: Hooks, say: Say, root: str) -> None:
-    """Hooks that look at the runner's own code between tests, for at most a twentieth of the time, and at the end."""
+    """Hooks that look at the runner's code and at ours between tests, for at most a twentieth of the time, and at the end."""
     import pytest  # noqa: PLC0415
 
     before = snapshot()

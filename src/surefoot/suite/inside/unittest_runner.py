@@ -66,6 +66,9 @@ def flat(suite: Any) -> list[Any]:
     return [case for inner in suite for case in flat(inner)]
 
 
+BAD = ("failed", "error")
+
+
 class Result(unittest.TestResult):
     """Says what each test did, by way of `report`."""
 
@@ -97,8 +100,13 @@ class Result(unittest.TestResult):
         if known is None:
             name = str(getattr(test, "description", test))
             self._seen_in_class(name, outcome, error)
-        elif self._seen.get(known, ("passed", None))[0] == "passed":
-            self._seen[known] = (outcome, error)
+        else:
+            was = self._seen.get(known, ("passed", None))[0]
+            if outcome in BAD:
+                # At once, so that what is said of the test afterwards cannot be better.
+                self._report("failed", id=known)
+            if was == "passed" or (outcome in BAD and was not in BAD):
+                self._seen[known] = (outcome, error)
 
     def _seen_in_class(self, name: str, outcome: str, error: Any) -> None:
         for test, test_id in self._ids.items():
