@@ -465,6 +465,13 @@ EXAMPLES = {
 }
 
 
+def test_a_file_that_cannot_be_collected_blocks_no_other_fix(bench: Bench) -> None:
+    """It is the same before and after; the named tests and all others have run."""
+    unread = "import not_installed_extra\n\n\ndef test_x():\n    assert True\n"
+    bench = of_files(bench, {"tests/test_calc.py": TESTS, "tests/test_opt.py": unread})
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE, bench.turns
+
+
 def test_a_test_file_of_any_name_is_guarded(bench: Bench) -> None:
     """What the base's tests stand in stays as it is, whatever it is called; the honest fix completes."""
     bench = of_files(bench, CHECKS)

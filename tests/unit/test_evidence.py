@@ -119,6 +119,42 @@ class TestBaseTests:
         assert not evidence.base_tests(report(broken, a=P), report(broken, a=F), (), ()).passed
 
 
+OPT, NEW = "tests/test_opt.py", "tests/test_new.py"
+
+
+def unread(*files: str, **outcomes: TestOutcome) -> TestReport:
+    """A report of a run that could not collect these files."""
+    missing = dict.fromkeys(files, TestOutcome.ERROR)
+    return report(ReportState.COLLECTION_ERROR, **missing, **outcomes)
+
+
+class TestFilesThatCannotBeCollected:
+    def test_the_same_ones_before_and_after_block_nothing_else(self) -> None:
+        """The named tests pass, the base's tests hold, and a new test counts, as if the file were not there."""
+        before, after = unread(OPT, a=F), unread(OPT, a=P, n=P)
+        assert evidence.target_tests(["a"], before, after, ()).passed
+        assert evidence.base_tests(before, after, (), ()).passed
+        assert evidence.improves(before, after)
+        assert evidence.new_tests(["n"], unread(OPT, a=F, n=F), after, ()).passed
+
+    @pytest.mark.parametrize("before", [report(a=F), unread(OPT, a=F)])
+    def test_another_one_blocks(self, before: TestReport) -> None:
+        """What the change made unreadable may hold anything."""
+        after = unread(OPT, NEW, a=P)
+        proof = evidence.target_tests(["a"], before, after, ())
+        assert not proof.passed
+        assert proof.after == f"1 passed, 2 failed of 3; cannot be collected: {NEW}, {OPT}"
+        assert not evidence.base_tests(before, after, (), ()).passed
+        assert not evidence.improves(before, after)
+        assert not evidence.new_tests(["a"], before, after, ()).passed
+
+    def test_one_that_can_be_read_now_is_not_lost(self) -> None:
+        """Its tests stand for it."""
+        before, after = unread(OPT, a=P), report(**{f"{OPT}::b": P}, a=P)
+        assert evidence.base_tests(before, after, (), ()).passed
+        assert not evidence.base_tests(before, report(a=P), (), ()).passed
+
+
 class TestNewTests:
     def test_red_on_base_and_green_on_result(self) -> None:
         """A new test counts when it fails without the change and passes with it."""

@@ -23,13 +23,17 @@ from surefoot.values import (
 )
 
 STRENGTH: Final = "test-strength"
+SETTLED: Final = (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
+"""States of runs that came to their end; what could not be collected is missing in one of the latter."""
 _GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
 
 
 def _line(report: TestReport) -> str:
-    if report.state is not ReportState.COMPLETE:
+    unread = _uncollected(report)
+    if report.state is not ReportState.COMPLETE and not unread:
         return f"unusable test run ({report.state})"
-    return f"{len(report.passing)} passed, {len(report.failing)} failed of {len(report.collected)}"
+    told = f"{len(report.passing)} passed, {len(report.failing)} failed of {len(report.collected)}"
+    return f"{told}; cannot be collected: {names(unread)}" if unread else told
 
 
 def names(ids: Iterable[str], most: int = 3) -> str:
@@ -45,6 +49,28 @@ def places(findings: Iterable[Finding]) -> str:
     return names(told)
 
 
+def is_whole(after: TestReport, before: TestReport) -> bool:
+    """Whether a run says what there is to say: it is complete, or only files were not collected that `before` could not collect either.
+
+    What such files hold is unknown before and after; all other tests have run, and count.
+    """
+    if after.state is ReportState.COMPLETE:
+        return True
+    same = after.state is before.state is ReportState.COLLECTION_ERROR
+    return same and _uncollected(after) <= _uncollected(before)
+
+
+def _uncollected(report: TestReport) -> set[str]:
+    """Files that could not be collected; they are in the report by their paths."""
+    if report.state is not ReportState.COLLECTION_ERROR:
+        return set()
+    return {
+        r.test_id
+        for r in report.results
+        if r.outcome is TestOutcome.ERROR and "::" not in r.test_id
+    }
+
+
 def target_tests(
     targets: Collection[str], before: TestReport, after: TestReport, events: tuple[EventId, ...]
 ) -> Evidence:
@@ -52,7 +78,7 @@ def target_tests(
     failing, passing = set(before.failing), set(after.passing)
     unproven = [t for t in targets if t not in failing]
     still = [t for t in targets if t not in passing]
-    usable = after.state is ReportState.COMPLETE
+    usable = is_whole(after, before)
     passed = bool(targets) and usable and not unproven and not still
     if not targets:
         told = "no test shows the problem, so nothing can show that it is gone"
@@ -60,6 +86,8 @@ def target_tests(
         told = f"not seen failing on the base: {names(unproven)}"
     elif still:
         told = f"not passing: {names(still)} ({_line(after)})"
+    elif not usable:
+        told = _line(after)
     else:
         told = f"passed: {names(targets)}"
     return Evidence(
@@ -87,7 +115,8 @@ def base_tests(
     """
     ids_before, ids_after = set(before.collected), set(after.collected)
     may_go = {*exempt, *rewritten}
-    lost = ids_before - ids_after - may_go
+    read_now = _uncollected(before) & {t.partition("::")[0] for t in ids_after if "::" in t}
+    lost = ids_before - ids_after - may_go - read_now
     good = {r.test_id for r in before.results if r.outcome in _GOOD}
     outcomes = {r.test_id: r.outcome for r in after.results}
     was = {r.test_id: r.outcome for r in before.results}
@@ -104,9 +133,7 @@ def base_tests(
             and t not in rewritten
         )
     } - set(exempt)
-    usable = after.state is ReportState.COMPLETE or (
-        after.state is before.state is ReportState.COLLECTION_ERROR
-    )
+    usable = is_whole(after, before)
     passed = usable and not lost and not broken and len(ids_after) >= len(ids_before) - len(may_go)
     told = _line(after)
     always = set(after.failing) & set(before.failing)
@@ -205,10 +232,7 @@ def new_tests(
     theatrical = [t for t in idle(new_ids, on_base) if t not in noticing]
     failed, passed_now = set(new_ids) - set(theatrical), set(on_result.passing)
     not_passing = [t for t in new_ids if t not in passed_now]
-    usable = (
-        on_base.state in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
-        and on_result.state is ReportState.COMPLETE
-    )
+    usable = on_base.state in SETTLED and is_whole(on_result, on_base)
     told = (
         f"passed: {names(new_ids)}"
         if new_ids
@@ -351,7 +375,7 @@ def added_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[
 
 def improves(before: TestReport, after: TestReport) -> bool:
     """Whether the failing set shrank and nothing new fails (SPEC E4): what a kept turn must show."""
-    if after.state is not ReportState.COMPLETE:
+    if not is_whole(after, before):
         return False
     was, now = set(before.failing), set(after.failing)
     return now < was and set(before.collected) <= set(after.collected)

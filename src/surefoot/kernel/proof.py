@@ -53,8 +53,7 @@ ROOM = 2
 
 def _failing_in(report: TestReport) -> frozenset[str]:
     """What fails in a run that came to its end."""
-    whole = report.state is ReportState.COMPLETE
-    return frozenset(report.failing) if whole else frozenset()
+    return frozenset(report.failing) if report.state in evidence.SETTLED else frozenset()
 
 
 def _lacks_room(report: TestReport) -> bool:
@@ -126,7 +125,7 @@ class Prover:
             asked: What that run was asked for; None is the whole suite.
             base: The tree on which the suspects passed, where that is another one.
         """
-        if not suspects or len(suspects) > MOST_AGAIN or report.state is not ReportState.COMPLETE:
+        if not suspects or len(suspects) > MOST_AGAIN or report.state not in evidence.SETTLED:
             return frozenset()
         left = set(suspects) - self.examined.get(tree, frozenset())
         if not left:
@@ -152,7 +151,7 @@ class Prover:
                 break
             with self.workspace.checkout(tree) as root:
                 again = self.suite.run(root, tests)
-            if again.state is ReportState.COMPLETE:
+            if again.state in evidence.SETTLED:
                 passed |= set(again.passing)
         return frozenset(passed & set(suspects))
 
@@ -448,7 +447,7 @@ class Prover:
         after, _ = self.tests(judged, "base-tests")
         loose = self.loose(base, before, after)
         flaky |= self.settled.get(judged, frozenset())
-        if after.state is before.state is ReportState.COLLECTION_ERROR:
+        if evidence.is_whole(after, before):
             after = replace(after, state=ReportState.COMPLETE)
         return steadied(after, loose), frozenset(steadied(before, loose).failing) | flaky
 

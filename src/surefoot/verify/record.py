@@ -11,6 +11,7 @@ from surefoot.events.classes import TestPurpose
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import RunResumed
 from surefoot.events.work import FactLearned, TestsRan
+from surefoot.kernel.evidence import SETTLED
 from surefoot.kernel.impact import Impact
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level
@@ -24,7 +25,6 @@ from surefoot.values import (
     Audit,
     Digest,
     EventId,
-    ReportState,
     RunId,
     TestReport,
     TreeId,
@@ -126,7 +126,7 @@ class _RecordedProver(Prover):
     ) -> frozenset[str]:
         """As it was recorded."""
         del asked, base
-        if not suspects or len(suspects) > MOST_AGAIN or report.state is not ReportState.COMPLETE:
+        if not suspects or len(suspects) > MOST_AGAIN or report.state not in SETTLED:
             return frozenset()
         return self.settled.get(tree, frozenset())
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from surefoot.codec import encode
 from surefoot.events.work import ran
-from surefoot.kernel.evidence import idle
+from surefoot.kernel.evidence import idle, is_whole
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
 from surefoot.kernel.rewritten import grown_in, text_of
 from surefoot.kernel.standing import examples_changed, is_test_by
@@ -90,7 +90,7 @@ class Checks:
     def _against(self, report: TestReport, tree: TreeId) -> tuple[str, ...]:
         diff = self._workspace.diff(self._task.base_tree, tree)
         found = [*self._guarded(diff), *self._objected(tree)]
-        if report.state is not ReportState.COMPLETE:
+        if not is_whole(report, self._task.baseline):
             found.append(f"the test run is unusable ({report.state}): {report.reason}"[:_DETAIL])
             return tuple(found)
         loose = self._loose(report)

@@ -26,6 +26,7 @@ from surefoot.execute.repair.reproduce import reproduce, write
 from surefoot.execute.repair.select import Choice, Passing
 from surefoot.execute.repair.trials import CHOSEN, DISAGREES, PASSED, REFUSED, Trials, refused
 from surefoot.execute.source import parse
+from surefoot.kernel.evidence import is_whole
 from surefoot.kernel.ports import (
     Asker,
     Notebook,
@@ -35,7 +36,7 @@ from surefoot.kernel.ports import (
     TurnOutput,
     Workspace,
 )
-from surefoot.values import FileEdit, ModelFailure, ReportState, TestReport, TestResult
+from surefoot.values import FileEdit, ModelFailure, TestReport, TestResult
 
 _TURN_SEED = 100_003
 _FRESH_TRIES = 3
@@ -283,11 +284,12 @@ class _Round:
             write(root, edits)
             report = self._suite.run(root)
             missing = self._missing(report, goal)
-            if missing and report.state is ReportState.COMPLETE and len(missing) <= _AGAIN:
+            whole = is_whole(report, self._task.baseline)
+            if missing and whole and len(missing) <= _AGAIN:
                 # A test that fails for another reason than the change is told apart by running it again.
                 again = self._suite.run(root, missing)
                 missing = tuple(t for t in missing if t not in again.passing)
-        if report.state is not ReportState.COMPLETE:
+        if not whole:
             return f"{report.state.value}: {report.reason}"
         return f"{missing[0]} does not pass" if missing else None
 
