@@ -90,6 +90,14 @@ class TestBaseTests:
         assert evidence.base_tests(report(a=P), report(a=P, c=P), (), ()).passed
         assert evidence.base_tests(report(a=P), report(a=P, c=F), ("c",), ()).passed
 
+    def test_an_expected_failure_may_pass(self) -> None:
+        """That is what a fix is for; a test that passed may not become one that is expected to fail, whatever it does then."""
+        xfailed, xpassed = TestOutcome.XFAILED, TestOutcome.XPASSED
+        assert evidence.base_tests(report(a=xfailed), report(a=xpassed), (), ()).passed
+        assert evidence.base_tests(report(a=xpassed), report(a=xpassed), (), ()).passed
+        assert not evidence.base_tests(report(a=P), report(a=xpassed), (), ()).passed
+        assert not evidence.base_tests(report(a=xpassed), report(a=F), (), ()).passed
+
     def test_a_flaky_test_is_exempt(self) -> None:
         """A test that was shown to flake does not decide."""
         assert evidence.base_tests(report(a=P, b=P), report(a=F, b=P), ("a",), ()).passed

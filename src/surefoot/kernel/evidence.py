@@ -25,7 +25,7 @@ from surefoot.values import (
 STRENGTH: Final = "test-strength"
 SETTLED: Final = (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
 """States of runs that came to their end; what could not be collected is missing in one of the latter."""
-_GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
+_GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED, TestOutcome.SKIPPED)
 
 
 def _line(report: TestReport) -> str:
