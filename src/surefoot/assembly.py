@@ -1,6 +1,8 @@
 """A run put together: what the user asks for and the settings, with every adapter in its place, driven to a stop."""
 
 import json
+import math
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -88,7 +90,7 @@ from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
-from surefoot.settings import CEILINGS, RunSettings, Settings
+from surefoot.settings import CEILINGS, RunSettings, Settings, TestSettings
 from surefoot.shelf import RepositoryShelf, ToolPlaces
 from surefoot.solver import RuleSolver
 from surefoot.suite import (
@@ -441,6 +443,16 @@ def tried_processes(scratch: Path, *, unsandboxed: bool) -> Processes:
     return processes
 
 
+def limits_of(test: TestSettings) -> Limits:
+    """What one run of the tests may use; a process with a thread for each core may compute all the time."""
+    cores = len(os.sched_getaffinity(0))
+    return Limits(
+        wall_s=test.timeout_s,
+        cpu_s=math.ceil(test.timeout_s * cores),
+        memory_bytes=test.memory_mb * 1024**2,
+    )
+
+
 def suite_of(
     project: Project,
     settings: Settings,
@@ -457,7 +469,7 @@ def suite_of(
         environ=around.environ,
         report=test.format,
     )
-    limits = Limits(wall_s=test.timeout_s, memory_bytes=test.memory_mb * 1024**2)
+    limits = limits_of(test)
     given = {"original": project.root, "scratch": scratch}
     redact = redactor_of(project, around)
     if isinstance(plan, CommandPlan):

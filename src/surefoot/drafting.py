@@ -169,7 +169,7 @@ class Made:
         report = room.suite.run(room.root)
         self._journal.record_tests(TreeId(desk.project.repository.tree), "baseline", report)
         if report.state not in _USABLE:
-            return Trigger.BLOCKER, unusable(report.state, report.output)
+            return Trigger.BLOCKER, unusable(report)
         targets = targets_of(self._issue, report)
         if isinstance(targets, str):
             return Trigger.BLOCKER, targets

@@ -90,6 +90,12 @@ class TestBaseTests:
         assert evidence.base_tests(report(a=P), report(a=P, c=P), (), ()).passed
         assert evidence.base_tests(report(a=P), report(a=P, c=F), ("c",), ()).passed
 
+    def test_the_limit_that_ended_a_run_is_named(self) -> None:
+        """With what mends it, as whoever reads the proof can raise it."""
+        ended = replace(report(ReportState.TIMEOUT), reason="the time was up in a")
+        told = evidence.base_tests(report(a=P), ended, (), ()).after
+        assert told.startswith("unusable test run (timeout): the time was up in a")
+
     def test_an_expected_failure_may_pass(self) -> None:
         """That is what a fix is for; a test that passed may not become one that is expected to fail, whatever it does then."""
         xfailed, xpassed = TestOutcome.XFAILED, TestOutcome.XPASSED

@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot.kernel.summary import unusable
-from surefoot.values import ReportState
+from surefoot.values import ReportState, TestReport
 
 USAGE = """ERROR: usage: pytest [options] [file_or_dir] [...]
 pytest: error: unrecognized arguments: --cov=semver
@@ -11,6 +11,10 @@ pytest: error: unrecognized arguments: --cov=semver
   rootdir: /tmp/semver
 
 """
+
+
+def report(state: ReportState, *, reason: str = "", output: str = "") -> TestReport:
+    return TestReport(command=(), state=state, exit_code=None, reason=reason, output=output)
 
 
 @pytest.mark.parametrize(
@@ -24,4 +28,11 @@ pytest: error: unrecognized arguments: --cov=semver
 )
 def test_the_line_that_names_an_error_is_told(output: str, told: str) -> None:
     """A project whose plugin is not installed is told which option is unknown, and not only that it has no tests."""
-    assert unusable(ReportState.NOTHING_COLLECTED, output).endswith(told)
+    assert unusable(report(ReportState.NOTHING_COLLECTED, output=output)).endswith(told)
+
+
+@pytest.mark.parametrize("state", [ReportState.TIMEOUT, ReportState.CRASHED])
+def test_what_ended_it_is_told(state: ReportState) -> None:
+    """A limit, a signal or an exit code, and the test that ran."""
+    said = unusable(report(state, reason="the time of 300 s was up in t.py::a", output="x"))
+    assert said.endswith(": the time of 300 s was up in t.py::a (x)")

@@ -31,7 +31,8 @@ _GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED, TestOutco
 def _line(report: TestReport) -> str:
     unread = _uncollected(report)
     if report.state is not ReportState.COMPLETE and not unread:
-        return f"unusable test run ({report.state})"
+        why = f": {report.reason}" if report.state is ReportState.TIMEOUT and report.reason else ""
+        return f"unusable test run ({report.state}){why}"
     told = f"{len(report.passing)} passed, {len(report.failing)} failed of {len(report.collected)}"
     return f"{told}; cannot be collected: {names(unread)}" if unread else told
 

@@ -183,7 +183,7 @@ class Run:
         issue = self.state.opened.issue
         baseline, _ = self._t.prover.baseline(self.base)
         if baseline.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
-            return Trigger.BLOCKER, unusable(baseline.state, baseline.output)
+            return Trigger.BLOCKER, unusable(baseline)
         audit = self._t.prover.findings(self.tree)
         asked = issue.source != "audit"
         decision = self._t.policy.next_action(summarise(audit), self._journal.spend(), asked=asked)

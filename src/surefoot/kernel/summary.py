@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from surefoot.values import Audit, AuditSummary, ReportState, Severity
+from surefoot.values import Audit, AuditSummary, ReportState, Severity, TestReport
 
 
 def summarise(audit: Audit) -> AuditSummary:
@@ -33,9 +33,12 @@ _UNUSABLE: Mapping[ReportState, str] = {
 }
 
 
-def unusable(state: ReportState, output: str) -> str:
+def unusable(report: TestReport) -> str:
     """Why a baseline cannot be built on, in one sentence, with the runner's last line that names an error, else its last."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    told = _UNUSABLE[report.state]
+    if report.state in (ReportState.TIMEOUT, ReportState.CRASHED) and report.reason:
+        told += f": {report.reason}"
+    lines = [line.strip() for line in report.output.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR.search(line)]
     tail = (errors or lines or [""])[-1]
-    return f"{_UNUSABLE[state]}" + (f" ({tail[:200]})" if tail else "")
+    return f"{told} ({tail[:200]})" if tail else told

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from surefoot.kernel.ports import Processes, TrialWorker
 from surefoot.suite import layout
-from surefoot.suite.environment import command_environment, mounts, roomy
+from surefoot.suite.environment import command_environment, mounts, roomy, time_spent
 from surefoot.suite.formats import PARSERS, Parsed, Place
 from surefoot.suite.fresh_worker import open_fresh_worker
 from surefoot.suite.paths import is_control_path, is_test_path
@@ -78,7 +78,8 @@ class CommandSuite:
             ended = self._processes.run(bounded)
             text = ended.stdout if file is None else _read(file)
         place = Place(root=root, files=tuple(layout.walk(root)), key=key)
-        return self._report(ended, self._parsed(text, place), tests)
+        spent = time_spent(ended, limits)
+        return self._report(ended, self._parsed(text, place), tests, spent)
 
     def _parsed(self, text: bytes, place: Place) -> Parsed:
         try:
@@ -136,9 +137,9 @@ class CommandSuite:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _report(
-        self, ended: ProcessResult, parsed: Parsed, tests: Sequence[str] | None
+        self, ended: ProcessResult, parsed: Parsed, tests: Sequence[str] | None, spent: str
     ) -> TestReport:
-        judged = judge(parsed, ended, tests)
+        judged = judge(parsed, ended, tests, spent)
         complete = judged.state is ReportState.COMPLETE
         exit_code = int(any(r.outcome in _FAILED for r in judged.results))
         return TestReport(
@@ -166,9 +167,15 @@ class CommandSuite:
         )
 
 
-def judge(parsed: Parsed, ended: ProcessResult, asked: Sequence[str] | None) -> Parsed:
-    """The report, if process and report agree and all that was asked for is there; otherwise why not."""
-    broken = _unfinished(parsed, ended) or _disagreeing(parsed, ended)
+def judge(
+    parsed: Parsed, ended: ProcessResult, asked: Sequence[str] | None, spent: str = ""
+) -> Parsed:
+    """The report, if process and report agree and all that was asked for is there; otherwise why not.
+
+    `spent` is which limit of time ended the process, in words; empty when none did.
+    """
+    broken = (ReportState.TIMEOUT, spent) if spent else _unfinished(parsed, ended)
+    broken = broken or _disagreeing(parsed, ended)
     if broken is not None:
         state, why = broken
         return Parsed(state=state, reason=why, results=_believed(state, parsed))
@@ -188,8 +195,6 @@ _Broken: TypeAlias = tuple[ReportState, str]
 def _unfinished(parsed: Parsed, ended: ProcessResult) -> _Broken | None:
     """Why the command did not come to its end, or its report is not all there."""
     code = ended.exit_code
-    if ended.timed_out:
-        return ReportState.TIMEOUT, f"the tests did not end in {ended.wall_s:.0f} s"
     if code in _NO_PROGRAM and not parsed.results:
         return ReportState.TOOL_MISSING, f"the command cannot be run: {_last_line(ended)}"
     if ended.truncated:

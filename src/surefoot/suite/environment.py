@@ -1,13 +1,16 @@
 """What a test process sees: its variables, and what is mounted for it."""
 
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from surefoot.suite.plan import CommandPlan, SuitePlan
-from surefoot.values import Limits
+from surefoot.values import Limits, ProcessResult
 
+SIGNALLED: Final = 128
+"""A shell ends with this and the number of the signal that ended its command."""
 PROGRAMS: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 _PLACE: Final = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
@@ -61,6 +64,19 @@ def mounts(carry: Sequence[str], original: Path, root: Path) -> tuple[tuple[Path
         if source.exists() and missing:
             found.append((source, target))
     return tuple(found)
+
+
+def time_spent(ended: ProcessResult, limits: Limits) -> str:
+    """Which limit of time ended a command, in words; empty when none did.
+
+    A shell between us and the command, as npm has one, turns the signal into an exit code.
+    """
+    if ended.timed_out:
+        return f"the time of {limits.wall_s:.0f} s (`[test] timeout_s`) was up"
+    number = signal.SIGXCPU
+    if ended.signal == number or ended.exit_code == SIGNALLED + number:
+        return f"the processor time of {limits.cpu_s} s (it follows `[test] timeout_s`) was used up"
+    return ""
 
 
 def roomy(limits: Limits, room: int) -> Limits:

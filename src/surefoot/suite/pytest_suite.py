@@ -11,7 +11,7 @@ from typing import Final
 
 from surefoot import codec
 from surefoot.kernel.ports import Processes, TrialWorker
-from surefoot.suite.environment import environment, mounts, roomy
+from surefoot.suite.environment import environment, mounts, roomy, time_spent
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import SuitePlan
 from surefoot.suite.verdict import FAILED, hear, judge
@@ -63,15 +63,17 @@ class PytestSuite:
     def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """As `Suite.run`; the exit code is the one that the runner would have had without the control tests."""
         key, controls = secrets.token_bytes(32), _controls()
-        ended = self._run(root, key, controls, tests, roomy(self._limits, room), watch=False)
-        return self._report(ended, key, controls, tests)
+        limits = roomy(self._limits, room)
+        ended = self._run(root, key, controls, tests, limits, watch=False)
+        return self._report(ended, key, controls, tests, time_spent(ended, limits))
 
     def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
         """As `Suite.watch`; under pytest only, and what its process says of itself is trusted for guesses alone."""
         key, controls = secrets.token_bytes(32), _controls()
         limits = roomy(self._limits, WATCHING)
         ended = self._run(root, key, controls, None, limits, watch=True)
-        if self._report(ended, key, controls, None).state is not ReportState.COMPLETE:
+        spent = time_spent(ended, limits)
+        if self._report(ended, key, controls, None, spent).state is not ReportState.COMPLETE:
             return {}
         ran = hear(ended.stdout, key).ran
         return {test: ran[test] for test in ran if test.rpartition("::")[2] not in controls}
@@ -118,11 +120,12 @@ class PytestSuite:
         key: bytes,
         controls: Mapping[str, str],
         tests: Sequence[str] | None,
+        spent: str,
     ) -> TestReport:
         verdict = judge(
             hear(ended.stdout, key),
             exit_code=ended.exit_code if ended.exit_code is not None else -(ended.signal or 0),
-            timed_out=ended.timed_out,
+            spent=spent,
             controls=controls,
             expected=tests,
         )

@@ -134,11 +134,19 @@ def judge(
     heard: Heard,
     *,
     exit_code: int | None,
-    timed_out: bool,
+    spent: str = "",
     controls: Mapping[str, str],
     expected: Sequence[str] | None,
 ) -> Verdict:
-    """The verdict on one process. `controls` maps each control test's name to the outcome it must have."""
+    """The verdict on one process.
+
+    Args:
+        heard: What it said.
+        exit_code: How it ended; minus a signal's number.
+        spent: Which limit of time ended it, in words; empty when none did.
+        controls: The outcome that each control test must have, by name.
+        expected: The ids that were asked for; None is all.
+    """
     results = tuple(r for r in heard.results if _name(r.test_id) not in controls)
     given = (*results, *heard.broken)
     if heard.forged:
@@ -147,8 +155,8 @@ def judge(
         mend = f"install {heard.tool_missing} there or name another interpreter in `[test] python`"
         why = f"the interpreter has no {heard.tool_missing}: {mend}"
         return Verdict(state=ReportState.TOOL_MISSING, reason=why)
-    if timed_out:
-        why = f"the time was up in {heard.running or 'no test'}"
+    if spent:
+        why = f"{spent} in {heard.running or 'no test'}"
         return Verdict(state=ReportState.TIMEOUT, results=given, reason=why)
     if heard.end is None:
         why = f"the process ended with {exit_code} in {heard.running or 'no test'}"

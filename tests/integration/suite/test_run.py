@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.integration.suite.conftest import ADD, ALL, CALC, CLAMP, METHOD, TEST_CALC, Open, Write
 
-from surefoot.suite import SuitePlan
-from surefoot.values import ReportState, TestOutcome
+from surefoot.kernel.ports import Processes
+from surefoot.suite import PytestSuite, SuitePlan
+from surefoot.values import Limits, ReportState, TestOutcome
 
 FIXED = CALC.replace("total -= 1", "total += 1")
 
@@ -199,6 +200,19 @@ def test_a_run_that_cannot_be_ended_from_inside_is_a_timeout(calc: Path, open_su
     (calc / "calc.py").write_text(CALC.replace("total -= 1", "sum(range(10**12))"))
     report = open_suite(calc, wall_s=4.0).run(calc)
     assert report.state is ReportState.TIMEOUT
+    assert ADD in report.reason
+
+
+def test_a_run_that_computes_too_long_is_a_timeout(
+    calc: Path, plan: SuitePlan, processes: Processes, tmp_path: Path
+) -> None:
+    """Which limit it was is told, with the setting that it follows."""
+    (calc / "calc.py").write_text(CALC.replace("total -= 1", "sum(range(10**12))"))
+    limits = Limits(wall_s=60.0, cpu_s=2)
+    suite = PytestSuite(plan, processes, original=calc, scratch=tmp_path, limits=limits)
+    report = suite.run(calc)
+    assert report.state is ReportState.TIMEOUT
+    assert "processor time of 2 s (it follows `[test] timeout_s`)" in report.reason
     assert ADD in report.reason
 
 

@@ -53,13 +53,13 @@ def verdict(
     channel: bytes,
     *,
     exit_code: int | None = 1,
-    timed_out: bool = False,
+    spent: str = "",
     expected: list[str] | None = None,
 ) -> Verdict:
     return judge(
         hear(channel, KEY),
         exit_code=exit_code,
-        timed_out=timed_out,
+        spent=spent,
         controls=CONTROLS,
         expected=expected,
     )
@@ -119,7 +119,7 @@ def test_an_exit_code_of_the_process_must_be_the_runners() -> None:
 def test_a_time_out_keeps_what_was_finished_and_names_what_ran() -> None:
     """Partial results are shown, not trusted."""
     records = [*good()[:3], {"kind": "start", "id": "t.py::b"}]
-    found = verdict(signed(records), exit_code=None, timed_out=True)
+    found = verdict(signed(records), exit_code=None, spent="the time was up")
     assert (found.state, len(found.results)) == (ReportState.TIMEOUT, 1)
     assert "t.py::b" in found.reason
 
