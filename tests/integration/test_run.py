@@ -813,8 +813,12 @@ class Slow(Reckoned):
         return replace(super().run(root, tests, room=room), wall_s=40.0)
 
 
+@dataclass
 class Narrow(Reckoned):
-    """Work on the mended file needs twice the memory."""
+    """Work on the mended file needs twice the memory; without it the run ends like this."""
+
+    reason: str
+    exit_code: int | None = None
 
     def run(self, root: Path, tests: Sequence[str] | None = None, *, room: int = 1) -> TestReport:
         """As the others, once there is room."""
@@ -822,13 +826,28 @@ class Narrow(Reckoned):
         if room > 1 or (root / "calc.py").read_text() != FIXED:
             return report
         return replace(
-            report, state=ReportState.COLLECTION_ERROR, results=(), reason="MemoryError: no room"
+            report,
+            state=ReportState.CRASHED,
+            results=(),
+            reason=self.reason,
+            exit_code=self.exit_code,
         )
 
 
-def test_a_proof_that_lacks_memory_is_run_once_with_more(bench: Bench) -> None:
-    """What the executor's own checks were given, the kernel's proof is given, too."""
-    bench.suite = Narrow()
+@pytest.mark.parametrize(
+    ("reason", "exit_code"),
+    [
+        ("MemoryError: no room", 1),
+        ("no report (exit code 134: FATAL ERROR: JavaScript heap out of memory)", 134),
+        ("no report (exit code 137: )", 137),
+        ("SIGKILL ended the command", None),
+    ],
+)
+def test_a_proof_that_lacks_memory_is_run_once_with_more(
+    bench: Bench, reason: str, exit_code: int | None
+) -> None:
+    """What the executor's own checks were given, the kernel's proof is given, too, whatever the language."""
+    bench.suite = Narrow(reason, exit_code)
     assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal
 
 from surefoot.decisions.build_status import BuildError
 from surefoot.decisions.signature import Signature
+from surefoot.kernel.memory import lacks_memory
 from surefoot.values import PlanIR, PlanStep, StepIntent
 
 Category = Literal[
@@ -33,7 +34,6 @@ SHOWN_OUTPUT: Final = 4_000
 _SHORT: Final = 200
 
 _WORDS: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
-    ("OutOfMemory", re.compile(r"MemoryError|out of memory|Cannot allocate memory", re.IGNORECASE)),
     (
         "NetworkError",
         re.compile(
@@ -201,11 +201,13 @@ def _category(question: TriageQuestion) -> Category:
         return "TestFailure"  # what a failing test prints is about the code, not about the machine
     if question.build_error in _BUILDS:
         return _BUILDS[question.build_error]
-    return question.words
+    return "OutOfMemory" if lacks_memory("", question.exit_code) else question.words
 
 
 def named_by_words(text: str) -> Category:
     """The failure that known words of a text name; `Unknown` without any."""
+    if lacks_memory(text):
+        return "OutOfMemory"
     return next((category for category, words in _WORDS if words.search(text)), "Unknown")
 
 

@@ -24,6 +24,7 @@ from surefoot.kernel.impact import Impact, missed
 from surefoot.kernel.imports import Imports
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
+from surefoot.kernel.memory import lacks_memory
 from surefoot.kernel.ports import Suite, Trees
 from surefoot.kernel.rewritten import grown_in, rewritten, text_of
 from surefoot.kernel.standing import examples_changed, is_test_by
@@ -60,8 +61,8 @@ def _lacks_room(report: TestReport) -> bool:
     """Whether a run ended for want of time, or could not come to its end for want of memory."""
     if report.state is ReportState.TIMEOUT:
         return True
-    said = (report.output, report.reason, *(r.message for r in report.results))
-    return report.state is not ReportState.COMPLETE and any("MemoryError" in s for s in said)
+    said = "\n".join((report.output, report.reason, *(r.message for r in report.results)))
+    return report.state is not ReportState.COMPLETE and lacks_memory(said, report.exit_code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from surefoot.kernel.ports import Processes, TrialWorker
 from surefoot.suite import layout
-from surefoot.suite.environment import command_environment, mounts, roomy, time_spent
+from surefoot.suite.environment import command_environment, mounts, roomy, signal_name, time_spent
 from surefoot.suite.formats import PARSERS, Parsed, Place
 from surefoot.suite.fresh_worker import open_fresh_worker
 from surefoot.suite.paths import is_control_path, is_test_path
@@ -200,7 +200,7 @@ def _unfinished(parsed: Parsed, ended: ProcessResult) -> _Broken | None:
     if ended.truncated:
         return ReportState.UNPARSABLE, "the command printed more than can be read"
     if code is None:
-        return ReportState.CRASHED, f"signal {ended.signal} ended the command"
+        return ReportState.CRASHED, f"{signal_name(ended.signal or 0)} ended the command"
     if parsed.state not in {ReportState.COMPLETE, ReportState.COLLECTION_ERROR}:
         return parsed.state, f"{parsed.reason} (exit code {code}: {_last_line(ended)})"
     return None

@@ -79,6 +79,12 @@ def time_spent(ended: ProcessResult, limits: Limits) -> str:
     return ""
 
 
+def signal_name(number: int) -> str:
+    """What people call a signal."""
+    known = {int(s): s.name for s in signal.Signals}
+    return known.get(number, f"signal {number}")
+
+
 def roomy(limits: Limits, room: int) -> Limits:
     """Limits with so many times the time and the memory."""
     return replace(

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from surefoot.suite.environment import signal_name
 from surefoot.values import Frame, ReportState, TestOutcome, TestResult
 
 FAILED: Final = frozenset({TestOutcome.FAILED, TestOutcome.ERROR})
@@ -159,7 +160,10 @@ def judge(
         why = f"{spent} in {heard.running or 'no test'}"
         return Verdict(state=ReportState.TIMEOUT, results=given, reason=why)
     if heard.end is None:
-        why = f"the process ended with {exit_code} in {heard.running or 'no test'}"
+        how = f"the process ended with {exit_code}"
+        if exit_code is not None and exit_code < 0:
+            how = f"{signal_name(-exit_code)} ended the process"
+        why = f"{how} in {heard.running or 'no test'}"
         return Verdict(state=ReportState.CRASHED, results=given, reason=why)
     if lie := _forgery(heard, exit_code, controls):
         return Verdict(state=ReportState.FORGED, results=given, reason=lie)

@@ -136,6 +136,8 @@ def test_the_score_of_a_step() -> None:
         ("", ("must pass and do not: t.py::a",), "Unknown", "FixAndRetry"),
         ("SyntaxError: invalid syntax", (), "CompileError", "FixAndRetry"),
         ("MemoryError", ("crashed",), "OutOfMemory", "RetryLarger"),
+        ("FATAL ERROR: JavaScript heap out of memory", ("crashed",), "OutOfMemory", "RetryLarger"),
+        ("SIGKILL ended the process", ("crashed",), "OutOfMemory", "RetryLarger"),
         ("ModuleNotFoundError: No module named 'numpy'", (), "MissingDependency", "Escalate"),
         (
             "ModuleNotFoundError: No module named 'shop.till'",
@@ -209,6 +211,14 @@ def test_what_the_build_lacks_needs_no_words(state: ReportState, category: str) 
     assert later == ("Escalate" if state is ReportState.TOOL_MISSING else "FixAndRetry")
     assert diagnose(replace(question, attempt=1, is_own=True)).action == "FixAndRetry"
     assert (clear_failure(question) is None) == (category == "Unknown")
+
+
+def test_who_was_killed_lacked_memory_whatever_it_said() -> None:
+    """An exit code is a fact; a run that came to its end had enough."""
+    killed = replace(triage("Permission denied", ("crashed",)), exit_code=137)
+    assert diagnose(killed).action == "RetryLarger"
+    assert diagnose(replace(killed, exit_code=1)).action == "Escalate"
+    assert diagnose(replace(killed, ran_whole=True)).category == "TestFailure"
 
 
 def test_triage_ends_by_itself() -> None:

@@ -69,6 +69,7 @@ from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checked, Checks
 from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated
 from surefoot.kernel.asking import ask
+from surefoot.kernel.evidence import is_whole
 from surefoot.kernel.ports import (
     Answer,
     Asker,
@@ -567,7 +568,7 @@ class _Turn:
             words=named_by_words(printed),
             exit_code=report.exit_code,
             timed_out=report.state is ReportState.TIMEOUT,
-            ran_whole=report.state is ReportState.COMPLETE,
+            ran_whole=is_whole(report, self._p.task.baseline),
             build_error=build.error_type,
             may_be_machine=build.status != "Success" and not build.actionable,
             attempt=attempt,
