@@ -30,6 +30,7 @@ from surefoot.findings import (
     read_baseline,
     run_audit,
 )
+from surefoot.gitops.accept import Result
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.reading import (
     publish_ledger_head,
@@ -264,15 +265,15 @@ def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) 
 
 
 def checked_again(
-    project: Project, story: Story, around: Surroundings, journal: Journal, tree: TreeId
+    project: Project, story: Story, around: Surroundings, journal: Journal, result: Result
 ) -> str | None:
-    """Hold a tree that is not the run's own (replayed, or edited by a hook) against the present tip.
+    """Hold a tree that is not the run's own (replayed, or edited by a hook) against what the branch holds now.
 
     The tip's tests that pass must pass on it, and so must the tests that the run was about; what guards the work may not
     differ from the tip where the run did not change it; the auditors may say nothing new of what differs. Returns the refusal.
     """
     frozen, own = thaw(journal.get(_opened_of(story).settings)), run_diff(project, story)
-    tip = project.repository.tree
+    tip, tree = result.onto, result.tree
     with scratch_folder(project) as scratch:
         processes = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
         plan, suite = suite_of(project, frozen.settings, processes, around, scratch)

@@ -10,7 +10,8 @@ from surefoot.errors import AcceptError, LedgerError, UsageError
 from surefoot.events.orchestration import RunAccepted, RunRejected, RunsCollected
 from surefoot.events.policy import LockChanged, SettingsTrusted
 from surefoot.events.work import FactLearned
-from surefoot.gitops.accept import Piece
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import Piece, Result
 from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.collect import collect_garbage
@@ -22,7 +23,7 @@ from surefoot.report import Story
 from surefoot.suite import carried
 from surefoot.system import SystemClock
 from surefoot.upkeep import own_ledger
-from surefoot.values import CommitId, RunId, RunStatus, TreeId
+from surefoot.values import CommitId, RunId, RunStatus
 from surefoot.verify import archive_runs, is_closed
 
 
@@ -48,23 +49,23 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
     with open_ledger(project, RunId(run_id), around) as ledger:
         journal = Journal(ledger, around.clock)
 
-        def verify(tree: TreeId, reason: str) -> str | None:
-            journal.record(FactLearned(topic="accept", text=f"verified again: {reason}"))
-            return checked_again(project, story, around, journal, tree)
+        def verify(result: Result) -> str | None:
+            journal.record(FactLearned(topic="accept", text=f"verified again: {result.reason}"))
+            return checked_again(project, story, around, journal, result)
 
+        # As it is now: the run that comes to its end here may have begun hours ago.
+        repository = Repository.discover(project.root, project.repository.env)
         accepted = put_onto_branch(
-            project.repository,
+            repository,
             RunId(run_id),
             home=project.home,
             message=pieces[-1].message,
             before=pieces[:-1],
             verify=verify,
-            carry=untracked(project.repository, project.repository.tree, carried(project.root)),
+            carry=untracked(repository, repository.tree, carried(project.root)),
         )
         journal.record(
-            RunAccepted(
-                commit=accepted.commit, onto=accepted.onto, branch=project.repository.branch
-            )
+            RunAccepted(commit=accepted.commit, onto=accepted.onto, branch=accepted.branch)
         )
         publish_ledger_head(project.repository, RunId(run_id), journal.head)
     return accepted.commit

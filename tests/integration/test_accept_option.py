@@ -4,7 +4,18 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+import typer
 from tests.integration.conftest import Surefoot
+
+from surefoot.app import start
+from surefoot.assembly import Request, Session, drive
+from surefoot.cli.common import surroundings
+from surefoot.cli.solve import finish
+from surefoot.gitops.workspace import GitWorkspace
+from surefoot.people import Nobody, Quiet
+from surefoot.project import Places, open_project
+from surefoot.values import Issue
 
 
 def git(root: Path, *args: str) -> str:
@@ -50,3 +61,34 @@ def test_what_is_in_the_way_is_told_and_the_run_stays(
     changed.write_text(committed)
     assert surefoot("accept", cwd=patient).returncode == 0
     assert git(patient, "rev-parse", "HEAD^") == tip
+
+
+def test_a_branch_that_moves_during_the_run_is_looked_at_as_it_is_then(
+    patient: Path, tmp_path: Path, scripted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A test that the user commits meanwhile, and that the work breaks, keeps the work off the branch."""
+    changed = patient / "daybook" / "spans.py"
+    test = (
+        "from pathlib import Path\n\nBEFORE = {text!r}\n\n\n"
+        "def test_mine():\n    assert Path('daybook/spans.py').read_text() == BEFORE\n"
+    )
+
+    def beside_the_user(session: Session, workspace: GitWorkspace) -> None:
+        drive(session, workspace)
+        (patient / "tests" / "test_mine.py").write_text(test.format(text=changed.read_text()))
+        git(patient, "add", ".")
+        git(patient, "commit", "-qm", "mine")
+
+    around = surroundings(Nobody(), Quiet())
+    project = open_project(patient, Places(state=tmp_path / "state", cache=tmp_path / "cache"))
+    issue = Issue(source="file", text=(patient / "ISSUE.md").read_text())
+    request = Request(issue=issue, model=scripted)
+    result = start(project, request, around, driver=beside_the_user)
+    assert (result.status, result.summary["files"]) == ("complete", ["daybook/spans.py"])
+    tip = git(patient, "rev-parse", "HEAD")
+    with pytest.raises(typer.Exit) as ended:
+        finish(project, result, around, accept=True, json=True, quiet=False)
+    summary = json.loads(capsys.readouterr().out)
+    assert (ended.value.exit_code, summary["status"]) == (10, "complete")
+    assert "broken: tests/test_mine.py::test_mine" in summary["not_accepted"]
+    assert git(patient, "rev-parse", "HEAD") == tip

@@ -136,24 +136,45 @@ def test_accept_gives_hooks_what_git_ignores(
     assert (project.root / "new.py").exists()
 
 
+def moved(project: Project, **files: str) -> str:
+    """The user commits test files of his own, by their names' middle; the tip then."""
+    for name, text in files.items():
+        (project.root / "tests" / f"test_{name}.py").write_text(text)
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "moved")
+    return git(project, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("opened_anew", [False, True], ids=["--accept", "accept"])
 def test_accept_tests_again_where_the_branch_has_moved(
-    project: Project, around: Surroundings, scripted: str
+    project: Project, around: Surroundings, scripted: str, *, opened_anew: bool
 ) -> None:
-    """Work and tip may each pass and not do so together: then it is refused, with the test, and nothing has changed."""
+    """Work and tip may each pass and not do so together: then it is refused, with the test, and nothing has changed.
+
+    Whether the branch moved before the project was opened, or while the run that it was opened for went on.
+    """
     opened(project, around, scripted, RunStatus.COMPLETE)
-    test = project.root / "tests" / "test_alone.py"
-    test.write_text(
+    alone = (
         "from pathlib import Path\n\n\ndef test_alone():\n    assert not Path('new.py').exists()\n"
     )
-    git(project, "add", ".")
-    git(
-        project, "-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "-qm", "moved"
-    )
-    tip = git(project, "rev-parse", "HEAD")
-    with pytest.raises(AcceptError, match="test_alone"):
-        accept(open_project(project.root, project.places), RUN, around)
+    tip = moved(project, alone=alone)
+    now = open_project(project.root, project.places) if opened_anew else project
+    with pytest.raises(
+        AcceptError, match=r"base-tests: .*broken: tests/test_alone\.py::test_alone"
+    ):
+        accept(now, RUN, around)
     assert git(project, "rev-parse", "HEAD") == tip
     assert not (project.root / "new.py").exists()
+
+
+def test_tests_that_the_user_committed_meanwhile_are_the_branchs(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """They guard the work and are none of its changes."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    tip = moved(project, mine="def test_mine():\n    assert True\n")
+    assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
+    assert git(project, "rev-parse", "HEAD^") == tip
 
 
 def test_accept_audits_again_what_a_hook_has_edited(

@@ -25,9 +25,6 @@ from surefoot.gitops.repository import Repository
 from surefoot.interrupts import uninterrupted
 from surefoot.vocabulary import CommitId, RunId, TreeId
 
-Verify = Callable[[TreeId, str], str | None]
-"""Runs the gates again on a tree, for the reason given; None when they pass, else one sentence."""
-
 _UNDER_WAY: Final[Mapping[str, str]] = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -59,6 +56,23 @@ class Accepted:
     branch: str
     """Full name of the branch."""
     tree: TreeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What the branch would hold, which is not what the run has verified."""
+
+    tree: TreeId
+    onto: TreeId
+    """What the branch holds now."""
+    replayed: TreeId
+    """The work on `onto`, as it was before a hook edited it."""
+    reason: str
+    """Why it is another tree than the run's."""
+
+
+Verify = Callable[[Result], str | None]
+"""Runs the gates on a result, against what the branch holds; None when they pass, else one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +126,13 @@ def accept(
         plan = _plan(git, known, onto)
         _refuse_overlap(repository, git, objects, plan.onto_tree, plan.tree)
         if plan.moved:
-            _gate(verify, plan.tree, f"{known.branch} has moved to {onto} since the run started")
+            moved = f"{known.branch} has moved to {onto} since the run started"
+            _gate(verify, plan, plan.tree, moved)
         pieces = (*before, Piece(tree=_tree(git, known.last), message=message))
         made = _commits(repository, plan, pieces, known.branch, place.accept(run_id), carry)
         if made.tree != plan.tree:
             edited = _named(objects.changed(plan.tree, made.tree))
-            _gate(verify, made.tree, f"your commit hooks edited {edited}")
+            _gate(verify, plan, made.tree, f"your commit hooks edited {edited}")
             _refuse_overlap(repository, git, objects, plan.onto_tree, made.tree)
         _publish(repository, git, run_id, known, made)
         return Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
@@ -211,8 +226,8 @@ def _plan(git: Git, known: RunRefs, onto: CommitId) -> _Plan:
     return _Plan(onto=onto, onto_tree=tip, base=base, tree=tree, moved=base != tip)
 
 
-def _gate(verify: Verify, tree: TreeId, reason: str) -> None:
-    refusal = verify(tree, reason)
+def _gate(verify: Verify, plan: _Plan, tree: TreeId, reason: str) -> None:
+    refusal = verify(Result(tree=tree, onto=plan.onto_tree, replayed=plan.tree, reason=reason))
     if refusal is not None:
         raise AcceptError(
             f"{reason}, and the gates refuse the result: {refusal}; nothing was changed"

@@ -8,12 +8,12 @@ import pytest
 
 from surefoot.errors import AcceptError, RepositoryError, UsageError
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import Accepted, accept, reject
+from surefoot.gitops.accept import Accepted, Result, accept, reject
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
-from surefoot.values import FileEdit, RunId, TreeId
+from surefoot.values import FileEdit, RunId
 
 RUN = RunId("run-1")
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -25,10 +25,10 @@ class Gates:
 
     def __init__(self, answer: str | None = None) -> None:
         self.answer = answer
-        self.asked: list[tuple[TreeId, str]] = []
+        self.asked: list[Result] = []
 
-    def __call__(self, tree: TreeId, reason: str) -> str | None:
-        self.asked.append((tree, reason))
+    def __call__(self, result: Result) -> str | None:
+        self.asked.append(result)
         return self.answer
 
 
@@ -293,10 +293,11 @@ def test_a_moved_branch_gets_the_work_replayed_and_verified(user: ScratchReposit
     tip = user.commit({"README.md": "moved on\n"})
     gates = Gates()
     accepted = take(user, gates)
-    ((tree, reason),) = gates.asked
-    assert "has moved" in reason
-    assert user.git("rev-parse", "HEAD^{tree}", "HEAD^").split() == [tree, tip]
-    assert accepted.tree == tree
+    (asked,) = gates.asked
+    assert "has moved" in asked.reason
+    assert user.git("rev-parse", "HEAD^{tree}", "HEAD^").split() == [asked.tree, tip]
+    assert asked.onto == user.git("rev-parse", "HEAD^^{tree}")
+    assert accepted.tree == asked.tree == asked.replayed
     assert (user.root / "src" / "math.py").read_text() == FIXED
     assert not (user.root / "src" / "app.py").exists()
     assert user.git("status", "--porcelain") == ""
@@ -375,7 +376,10 @@ def test_a_hook_that_edits_and_adds_leads_to_new_verification(user: ScratchRepos
     user.hook("pre-commit", "echo '# formatted' >> src/new.py; git add src/new.py")
     gates = Gates()
     accepted = take(user, gates)
-    assert gates.asked == [(accepted.tree, "your commit hooks edited 'src/new.py'")]
+    (asked,) = gates.asked
+    assert (asked.tree, asked.reason) == (accepted.tree, "your commit hooks edited 'src/new.py'")
+    assert asked.onto == user.git("rev-parse", "HEAD^^{tree}")
+    assert user.git("diff", "--name-only", asked.replayed, asked.tree) == "src/new.py"
     assert (user.root / "src" / "new.py").read_text() == "N\n# formatted\n"
     assert user.git("rev-parse", "HEAD^{tree}") == accepted.tree
     assert user.git("status", "--porcelain") == " M README.md"
@@ -506,8 +510,8 @@ def test_one_process_accepts_at_a_time_and_the_run_may_be_open(user: ScratchRepo
         workspace.commit(workspace.snapshot(), "turn", {})
         user.commit({"README.md": "moved on\n"})
 
-        def verify(tree: TreeId, reason: str) -> str | None:
-            with workspace.checkout(tree) as folder:
+        def verify(result: Result) -> str | None:
+            with workspace.checkout(result.tree) as folder:
                 assert (folder / "README.md").read_text() == "moved on\n"
             with pytest.raises(UsageError, match="in this process"):
                 take(user)

@@ -51,7 +51,7 @@ from surefoot.gitops import Repository
 from surefoot.gitops.accept import accept
 root, home, _ = map(Path, sys.argv[1:])
 repository = Repository.discover(root)
-accept(repository, "run-1", home=home, message="accepted", verify=lambda tree, reason: None, carry=["node_modules"])
+accept(repository, "run-1", home=home, message="accepted", verify=lambda result: None, carry=["node_modules"])
 """
 
 _SHIM = """#!/bin/sh
