@@ -36,3 +36,13 @@ def test_what_ended_it_is_told(state: ReportState) -> None:
     """A limit, a signal or an exit code, and the test that ran."""
     said = unusable(report(state, reason="the time of 300 s was up in t.py::a", output="x"))
     assert said.endswith(": the time of 300 s was up in t.py::a (x)")
+
+
+@pytest.mark.parametrize(
+    "state", [ReportState.FOREIGN_CODE, ReportState.TOOL_MISSING, ReportState.FORGED]
+)
+def test_what_surefoot_found_out_is_told_whole(state: ReportState) -> None:
+    """The runner knows nothing of it, whatever it printed; and its file and mend are not cut."""
+    found = f"/home/u/{'long/' * 60}x.py was imported: mend it"
+    said = unusable(report(state, output="ERROR: other\n1 failed\n", reason=found))
+    assert said.endswith(f": {found}")

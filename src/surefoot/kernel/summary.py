@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from surefoot.values import Audit, AuditSummary, ReportState, Severity, TestReport
 
@@ -33,12 +34,24 @@ _UNUSABLE: Mapping[ReportState, str] = {
 }
 
 
+_OURS: Final = frozenset({ReportState.FOREIGN_CODE, ReportState.FORGED, ReportState.TOOL_MISSING})
+"""What Surefoot itself found out: nothing that the runner printed says more."""
+_ENDED: Final = frozenset({ReportState.TIMEOUT, ReportState.CRASHED})
+"""Where what ended the run is known, and the runner's last line says how far it was."""
+
+
 def unusable(report: TestReport) -> str:
-    """Why a baseline cannot be built on, in one sentence, with the runner's last line that names an error, else its last."""
+    """Why a baseline cannot be built on, in one sentence, with what was found.
+
+    That is what Surefoot found out itself, and the runner's last line that names an error, else its last.
+    """
     told = _UNUSABLE[report.state]
-    if report.state in (ReportState.TIMEOUT, ReportState.CRASHED) and report.reason:
+    if report.state in _OURS | _ENDED and report.reason:
         told += f": {report.reason}"
+        if report.state in _OURS:
+            return told
     lines = [line.strip() for line in report.output.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR.search(line)]
-    tail = (errors or lines or [""])[-1]
+    seen = "" if report.state in _ENDED else report.reason
+    tail = errors[-1] if errors else seen or (lines or [""])[-1]
     return f"{told} ({tail[:200]})" if tail else told

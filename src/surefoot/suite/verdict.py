@@ -176,8 +176,8 @@ def _complete(
     given = (*results, *heard.broken)
     if heard.foreign:
         why = (
-            f"tests imported {_some(heard.foreign)} of the original checkout: name the directory that "
-            "holds the packages in `[test] source_roots`, or install them without `-e`"
+            f"{_some(heard.foreign)} was imported from your checkout; let the package's folder have the name that it is "
+            "imported by, and name the folder above it in `[tool.pytest.ini_options] pythonpath` of pyproject.toml"
         )
         return Verdict(
             state=ReportState.FOREIGN_CODE, results=given, foreign=heard.foreign, reason=why

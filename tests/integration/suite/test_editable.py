@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.integration.conftest import Surefoot
 
 from surefoot.kernel.ports import Processes
 from surefoot.suite import PytestSuite, detect
@@ -140,4 +141,41 @@ def test_an_editable_install_that_would_win_is_refused_with_the_mend(
     report = suite.run(tree)
     assert report.state is ReportState.FOREIGN_CODE
     assert report.foreign == (str(checkout / "lib" / "other_name" / "__init__.py"),)
-    assert "without `-e`" in report.reason
+    assert report.foreign[0] in report.reason
+    assert "`[tool.pytest.ini_options] pythonpath`" in report.reason
+
+
+def mend(root: Path) -> None:
+    """What the refusal asks for."""
+    (root / "lib" / "other_name").rename(root / "lib" / "three")
+    with (root / "pyproject.toml").open("a") as file:
+        file.write('[tool.pytest.ini_options]\npythonpath = ["lib"]\n')
+
+
+@pytest.mark.parametrize("checkout", [RENAMED], indirect=True, ids=["renamed, finder"])
+def test_the_mend_of_such_an_install_is_one(
+    checkout: Path, processes: Processes, tmp_path: Path
+) -> None:
+    """With the name that it is imported by the package is had from the tree, without installing it anew."""
+    mend(checkout)
+    suite, tree = run_edited(checkout, processes, tmp_path)
+    report = suite.run(tree)
+    assert (report.state, len(report.passing), report.foreign) == (ReportState.COMPLETE, 1, ())
+
+
+@pytest.mark.parametrize("checkout", [RENAMED], indirect=True, ids=["renamed, finder"])
+def test_a_run_tells_the_file_and_the_mend(
+    checkout: Path, surefoot: Surefoot, scripted: str
+) -> None:
+    """In its summary, in `show` and in `explain`."""
+    (checkout / ".gitignore").write_text(".venv\n")
+    for argv in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *argv], cwd=checkout, check=True)
+    solve = ("solve", "--test", "tests/test_three.py::test_value", "--model", scripted, "--json")
+    done = surefoot(*solve, cwd=checkout)
+    reason = json.loads(done.stdout)["reason"]
+    assert done.returncode == 10
+    for told in (str(checkout / "lib" / "other_name" / "__init__.py"), "pythonpath"):
+        assert told in reason
+        assert told in surefoot("show", cwd=checkout).stdout
+        assert told in surefoot("explain", cwd=checkout).stdout
