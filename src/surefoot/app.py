@@ -1,5 +1,6 @@
 """What a face of Surefoot can ask for: a run started or resumed, a run read, an audit."""
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from surefoot import __version__
@@ -14,6 +15,7 @@ from surefoot.assembly import (
     live_cast,
     open_ledger,
     parts_of,
+    policy_of,
     scratch_folder,
     suite_of,
     thaw,
@@ -33,6 +35,7 @@ from surefoot.findings import (
 from surefoot.gitops.accept import Result
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.reading import (
+    RepositoryTrees,
     publish_ledger_head,
     tree_checkout,
     tree_diff,
@@ -42,6 +45,9 @@ from surefoot.gitops.reading import (
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
+from surefoot.kernel.proof import Prover, failed
+from surefoot.kernel.summary import unusable
+from surefoot.kernel.whole import noticing, proofs_elsewhere
 from surefoot.ledger import read_events
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy import read_mode
@@ -53,6 +59,7 @@ from surefoot.values import (
     Audit,
     Diff,
     Issue,
+    ReportState,
     RunId,
     RunStatus,
     TreeId,
@@ -269,34 +276,35 @@ def checked_again(
 ) -> str | None:
     """Hold a tree that is not the run's own (replayed, or edited by a hook) against what the branch holds now.
 
-    The tip's tests that pass must pass on it, and so must the tests that the run was about; what guards the work may not
-    differ from the tip where the run did not change it; the auditors may say nothing new of what differs. Returns the refusal.
+    It has to show there what the run had to show on its base, its tests' strength left out; what guards the work may not be
+    changed by a hook where the run did not; the auditors may say nothing new of what differs. Returns the refusal.
     """
-    frozen, own = thaw(journal.get(_opened_of(story).settings)), run_diff(project, story)
-    tip, tree = result.onto, result.tree
-    with scratch_folder(project) as scratch:
+    frozen = thaw(journal.get(_opened_of(story).settings))
+    with (
+        scratch_folder(project) as scratch,
+        closing(RepositoryTrees(project.repository, scratch)) as trees,
+    ):
         processes = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
         plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
         auditors = auditors_of(project, frozen, processes, plan, None, around)
         baseline = read_baseline(project.root / BASELINE_NAME)
-        now = tree_diff(project.repository, tip, tree, scratch)
-        if own is None or now is None:
-            return "git no longer has all that the run changed"
-        for path in now.paths:
-            if path not in own.paths and (suite.is_test_path(path) or suite.is_control_path(path)):
+        own = trees.diff(result.onto, result.replayed).paths
+        for path in trees.diff(result.replayed, result.tree).paths:
+            if path not in own and (suite.is_test_path(path) or suite.is_control_path(path)):
                 return f"{path} guards the work and was changed by something else than the run"
-        with tree_checkout(project.repository, tip, scratch) as root:
-            before, found = suite.run(root), run_audit(auditors, root, baseline=baseline)
-        with tree_checkout(project.repository, tree, scratch) as root:
-            after, finds = suite.run(root), run_audit(auditors, root, baseline=baseline)
-    event = journal.record_tests(tree, "accept", after)
-    proof = evidence.base_tests(before, after, (), (event,))
-    targets = {t for unit in story.state.units.values() for t in unit.unit.failing}
-    lost = sorted(targets - set(after.passing))
-    if lost:
-        return f"{lost[0]} does not pass there"
-    proofs = (proof, evidence.changed_files(now.paths, found, finds))
-    return next((f"{p.kind}: {p.after}" for p in proofs if not p.passed), None)
+        prover = Prover(
+            journal=journal,
+            workspace=trees,
+            suite=suite,
+            audit=lambda root: run_audit(auditors, root, baseline=baseline),
+            risk_flags=policy_of(project, frozen).resolve().risk_flags,
+            noticing=frozenset(noticing(story.state)),
+        )
+        before, _ = prover.baseline(result.onto)
+        if before.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+            return f"without the work, {unusable(before)}"
+        proofs = proofs_elsewhere(story.state, prover, result.tree, result.onto)
+    return failed(proofs) or None
 
 
 def _opened_of(story: Story) -> RunOpened:

@@ -17,6 +17,7 @@ from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.collect import collect_garbage
 from surefoot.gitops.reading import publish_ledger_head, untracked
 from surefoot.kernel.journal import Journal
+from surefoot.kernel.state import unproved
 from surefoot.planrun.course import milestone_name
 from surefoot.project import Project, plan_run_of
 from surefoot.report import Story
@@ -48,6 +49,8 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
     pieces = _pieces(project, story)
     with open_ledger(project, RunId(run_id), around) as ledger:
         journal = Journal(ledger, around.clock)
+        # What went wrong when it was tried before need not go wrong again.
+        journal.state = unproved(journal.state)
 
         def verify(result: Result) -> str | None:
             journal.record(FactLearned(topic="accept", text=f"verified again: {result.reason}"))

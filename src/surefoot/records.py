@@ -63,6 +63,13 @@ def settled(recorded: Sequence[Recorded], *, keep: tuple[type, ...] = ()) -> tup
     return tuple(kept)
 
 
+def until_stop(recorded: Sequence[Recorded]) -> Sequence[Recorded]:
+    """The events of the run itself: what follows its last stop was done by who accepted or rejected it."""
+    ends = [n for n, r in enumerate(recorded, 1) if isinstance(r.event, RunStopped | RunResumed)]
+    rests = bool(ends) and isinstance(recorded[ends[-1] - 1].event, RunStopped)
+    return recorded[: ends[-1]] if rests else recorded
+
+
 def decisions_of(events: Sequence[Recorded], get: Reader) -> Iterator[DecisionLine]:
     """Every decision of a run, in order."""
     for recorded in events:

@@ -54,7 +54,7 @@ from surefoot.kernel.ports import (
 )
 from surefoot.kernel.steady import alike, steadied, unsteady, varying
 from surefoot.models.select import GROUNDED
-from surefoot.records import Reader, settled
+from surefoot.records import Reader, settled, until_stop
 from surefoot.values import (
     CommitId,
     Diff,
@@ -102,7 +102,7 @@ class Tape:
     """One recorded run, played to the ports of another; also its `Progress`, which compares."""
 
     def __init__(self, recorded: Sequence[Recorded], get: Reader) -> None:
-        self._events = _said_once(settled(recorded, keep=_KEPT))
+        self._events = _said_once(settled(until_stop(recorded), keep=_KEPT))
         self._get = get
         self._pauses = tuple(_pauses(self._events))
         self._at = 0

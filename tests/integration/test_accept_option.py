@@ -15,7 +15,9 @@ from surefoot.cli.solve import finish
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, open_project
-from surefoot.values import Issue
+from surefoot.replay import replay
+from surefoot.values import Issue, RunId
+from surefoot.verify import verify_run
 
 
 def git(root: Path, *args: str) -> str:
@@ -92,3 +94,7 @@ def test_a_branch_that_moves_during_the_run_is_looked_at_as_it_is_then(
     assert (ended.value.exit_code, summary["status"]) == (10, "complete")
     assert "broken: tests/test_mine.py::test_mine" in summary["not_accepted"]
     assert git(patient, "rev-parse", "HEAD") == tip
+    # What was found out for that is no part of what the run did.
+    run_id = RunId(summary["run_id"])
+    assert verify_run(project, run_id, around=around).fault is None
+    assert replay(project, run_id, around).divergence is None

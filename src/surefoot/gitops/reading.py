@@ -47,6 +47,43 @@ def untracked(repository: Repository, tree: TreeId, paths: Sequence[str]) -> tup
     return tuple(path for path in paths if path not in held)
 
 
+class RepositoryTrees:
+    """The `Trees` port over a repository, for what no run's worktree is there for.
+
+    What `overlay` makes is an object that no ref holds. Checkouts hold their submodules, so tests can be run in them.
+    """
+
+    def __init__(self, repository: Repository, scratch: Path) -> None:
+        self._repository, self._scratch = repository, scratch
+        git = repository.git().bound(settings=FULL)
+        self._objects = Objects(git, scratch, len(repository.tree))
+
+    def close(self) -> None:
+        """End the process that reads; reading again starts another."""
+        self._objects.blobs.close()
+
+    def diff(self, before: TreeId, after: TreeId) -> Diff:
+        """As `Trees.diff`."""
+        return self._objects.diff(before, after)
+
+    def read(self, tree: TreeId, path: str) -> bytes | None:
+        """As `Trees.read`."""
+        return self._objects.read(tree, path)
+
+    def files(self, tree: TreeId) -> tuple[str, ...]:
+        """As `Trees.files`."""
+        gitlinks = self._objects.gitlinks(tree)
+        return tuple(sorted(p for p in self._objects.listing(tree) if p not in gitlinks))
+
+    def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
+        """As `Trees.overlay`."""
+        return self._objects.overlay(tree, source, paths)
+
+    def checkout(self, tree: TreeId) -> contextlib.AbstractContextManager[Path]:
+        """As `Trees.checkout`."""
+        return tree_checkout(self._repository, tree, self._scratch)
+
+
 def uncommitted(repository: Repository) -> tuple[str, ...]:
     """Paths of the user's checkout that differ from HEAD or are new; a new folder is one path, ignored ones are none."""
     shape = ("--porcelain", "-z", "--untracked-files=normal", "--no-renames")

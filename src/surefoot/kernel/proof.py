@@ -81,6 +81,9 @@ class Prover:
     strict: bool = False
     """A tree is proved only when the tests notice every mutant of its changed lines that is tried."""
 
+    noticing: frozenset[str] = frozenset()
+    """New tests that are known to notice what no other test does; they may pass on the base, too."""
+
     settled: dict[TreeId, frozenset[str]] = field(default_factory=dict)
     """Flaky tests of trees that were looked at before in this process."""
     examined: dict[TreeId, frozenset[str]] = field(default_factory=dict)
@@ -318,7 +321,7 @@ class Prover:
         self, tree: TreeId, base: TreeId, idle: Sequence[str], proofs: Sequence[Evidence]
     ) -> frozenset[str]:
         """Which new tests that pass on the base too notice a mutant that no other test does; a unit's run has shown some."""
-        shown = self.journal.state.plan.noticing & set(idle)
+        shown = (self.noticing | self.journal.state.plan.noticing) & set(idle)
         left = [t for t in idle if t not in shown]
         if not self.strict or not left or failed(proofs):
             return shown

@@ -227,6 +227,11 @@ def units_done(state: RunState) -> tuple[Unit, ...]:
     return tuple(u.unit for u in state.units.values() if u.ended == "done")
 
 
+def unproved(state: RunState) -> RunState:
+    """The state without what was found out by running something, for who runs it anew."""
+    return replace(state, tests={}, test_events={}, audits={}, mutants={})
+
+
 def fold(events: Iterable[Recorded]) -> RunState:
     """The state that a ledger stands for."""
     state = RunState()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from surefoot.kernel.audit_round import mended
 from surefoot.kernel.ports import Reviewer, ReviewInput
-from surefoot.kernel.proof import Prover
+from surefoot.kernel.proof import Prover, failed
 from surefoot.kernel.state import RunState, units_done
 from surefoot.kernel.strength import of_new
 from surefoot.kernel.vetoes import heard
@@ -28,6 +28,20 @@ def whole_proofs(state: RunState, prover: Prover) -> tuple[Evidence, ...]:
     if targets:
         proofs = (*proofs, prover.findings_gone(tree, base, targets))
     return prover.with_strength(proofs, tree, base)
+
+
+def proofs_elsewhere(
+    state: RunState, prover: Prover, tree: TreeId, onto: TreeId
+) -> tuple[Evidence, ...]:
+    """Everything that speaks for or against the run's work on another base than its own.
+
+    A test that the run was about and that `onto` passes is one of its own tests now, and guards the work like any other.
+    """
+    passing = set(prover.baseline(onto)[0].passing)
+    left = [(u, tuple(t for t in u.failing if t not in passing)) for u in units_done(state)]
+    units = [replace(u, failing=failing) for u, failing in left if failing or not u.failing]
+    proofs = prover.judge(tree, onto, units, "accept")
+    return proofs if failed(proofs) else (*proofs, prover.changed_files(tree, onto))
 
 
 def noticing(state: RunState) -> tuple[str, ...]:

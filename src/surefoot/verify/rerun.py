@@ -13,6 +13,7 @@ from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import tree_checkout, tree_exists
 from surefoot.kernel.steady import function_of
 from surefoot.project import Project
+from surefoot.records import until_stop
 from surefoot.values import ReportState, TestReport
 from surefoot.verify.record import Reader
 
@@ -60,6 +61,7 @@ def run_again(
     """
     project.require_unlocked()
     fill_checkout(project.repository)
+    events = until_stop(events)
     chancy = {
         r.event.text
         for r in events

@@ -12,7 +12,7 @@ from surefoot.errors import GitError, LedgerError, UsageError
 from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import RunAccepted, RunOpened, RunRejected
 from surefoot.events.plans import ChildEnded
-from surefoot.events.work import FactLearned, GitStage, TestsRan
+from surefoot.events.work import AuditorFinished, FactLearned, GitStage, TestsRan
 from surefoot.execute.mutants import PythonMutator
 from surefoot.gitops.history import RecordedTrees
 from surefoot.gitops.reading import ledger_head, tree_exists
@@ -331,11 +331,11 @@ def _place(recorded: Recorded) -> str:
 
 def _unanchored(after: Sequence[Recorded]) -> str | None:
     """What follows the kept hash of a run that rests can only be an `accept` that was cut off before it kept its own."""
+    begun = False
     for recorded in after:
         event = recorded.event
-        accepting = isinstance(event, RunAccepted | TestsRan) or (
-            isinstance(event, FactLearned) and event.topic == "accept"
-        )
-        if not accepting:
+        begun = begun or (isinstance(event, FactLearned) and event.topic == "accept")
+        proving = begun and isinstance(event, TestsRan | FactLearned | AuditorFinished)
+        if not (proving or isinstance(event, RunAccepted)):
             return f"{_place(recorded)}: it comes after the last line that the repository keeps the hash of"
     return None
