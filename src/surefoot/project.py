@@ -10,7 +10,7 @@ from surefoot.errors import EnvironmentBrokenError, LockedError, RepositoryError
 from surefoot.gitops import Repository
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
-from surefoot.vocabulary import Digest, RunId, UnitId
+from surefoot.vocabulary import Digest, RunId, UnitId, is_unicode
 
 PLAN_PREFIX: Final = "plan-"
 """Of the ids of plannings; a run's begins with its time."""
@@ -190,6 +190,11 @@ def open_project(path: Path, places: Places) -> Project:
         SettingsError: `surefoot.toml` is broken.
     """
     repository = Repository.discover(path)
+    for place in (repository.root, places.state.absolute()):
+        if not is_unicode(str(place)):
+            raise RepositoryError(
+                f"the path {str(place)!r} is not UTF-8, so nothing can be written down of it; give its folder another name"
+            )
     if repository.git().run("ls-files", "-z", "--", ".surefoot").stdout:
         raise RepositoryError(
             "git tracks .surefoot here, so its runs may be somebody else's; "

@@ -255,3 +255,12 @@ RISK_FLAGS: Final = (
     "allow_ci_changes",
     "allow_suppressions",
 )
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it can be written as UTF-8: a name of a file that is not comes with halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,7 +1,9 @@
 """Bad input gets one clear sentence with the mend, and changes nothing (SPEC F4)."""
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -54,6 +56,86 @@ def test_a_program_that_asked_for_an_object_gets_one(surefoot: Surefoot, tmp_pat
             "reason": done.stderr.strip().removeprefix("surefoot: "),
             "error": "repository",
         }
+
+
+def test_a_command_line_that_is_not_understood_is_told_to_a_program(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """Whatever is wrong with it, a value or a name, `--json` prints its one object."""
+    for wrong in (["--time-limit", "abc"], ["--nope"]):
+        done = surefoot("solve", *wrong, "--json", cwd=tmp_path)
+        told = json.loads(done.stdout)
+        assert (done.returncode, told["status"], told["error"]) == (2, "error", "usage")
+        assert wrong[0] in told["reason"]
+        assert f"Error: {told['reason']}\n" in done.stderr
+        assert surefoot("solve", *wrong, cwd=tmp_path).stdout == ""
+
+
+def test_words_that_are_not_text(surefoot: Surefoot, patient: Path) -> None:
+    """Bytes that are no UTF-8 are named by their escapes, and nothing is begun."""
+    odd = os.fsdecode(b"caf\xe9 crashes")
+    for args in ([odd], ["--test", odd], ["x y", "--model", odd]):
+        refuses(surefoot("solve", *args, cwd=patient), r"caf\udce9 crashes", "UTF-8", code=2)
+    assert not (patient / ".surefoot").exists()
+
+
+def test_an_issue_whose_file_has_such_a_name_is_read(surefoot: Surefoot, patient: Path) -> None:
+    """Its name is nothing that is written down."""
+    name = os.fsdecode(b"caf\xe9.md")
+    (patient / name).write_text("")
+    refuses(surefoot("solve", name, cwd=patient), "the issue is empty", code=2)
+
+
+def test_a_folder_whose_name_is_not_text(surefoot: Surefoot, patient: Path) -> None:
+    """No record could name it."""
+    odd = patient.with_name(os.fsdecode(b"day\xe9book"))
+    patient.rename(odd)
+    for command in (["solve", "ISSUE.md"], ["show"]):
+        refuses(surefoot(*command, cwd=odd), r"day\udce9book", "another name")
+    assert not (odd / ".surefoot").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [("solve 'x y' --model scripted:nowhere.json", "nowhere.json"), ("solve -", "empty")],
+)
+def test_a_standard_input_that_is_closed_holds_nothing(
+    patient: Path, tmp_path: Path, args: str, told: str
+) -> None:
+    """There is nobody to ask, and no issue to read."""
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m surefoot {args} <&-', sys.executable],
+        cwd=patient,
+        env={**os.environ, "SUREFOOT_HOME": str(tmp_path / "home")},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    refuses(done, told, code=done.returncode)
+    assert done.returncode in (1, 2)
+
+
+def test_a_terminal_that_lacks_characters_gets_their_escapes(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """What is printed says the same; an object stays one."""
+    latin = {"PYTHONIOENCODING": "latin-1"}
+    done = surefoot("solve", "\u2713 \U0001f43e", "--model", "✓🐾", cwd=tmp_path, env=latin)
+    refuses(done, "git")
+    done = surefoot("models", "show", "✓🐾", "--json", cwd=tmp_path, env=latin)
+    assert "✓🐾" in json.loads(done.stdout)["reason"]
+    assert r"\u2713" in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    surefoot: Surefoot, patient: Path
+) -> None:
+    """Whichever of the two is asked for."""
+    for option in ("--labelled", "--bundle"):
+        done = surefoot("export", option, "/nonexistent/x", cwd=patient)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "/nonexistent/x cannot be written: there is no folder" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_bare(surefoot: Surefoot, tmp_path: Path) -> None:

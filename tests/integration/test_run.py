@@ -1,6 +1,7 @@
 """Whole runs over real git, real tests and the real sandbox, with executors that do what each case is about."""
 
 import itertools
+import os
 import shutil
 import subprocess
 import sys
@@ -676,6 +677,15 @@ def test_an_executor_that_breaks_is_tried_again_and_then_blocked(bench: Bench) -
     """An error of ours inside a turn is a failed execution gate, not a crash."""
     assert bench.run(raises(UsageError("no such option"))) is RunStatus.BLOCKED
     assert "no such option" in bench.reason
+
+
+def test_a_name_that_is_not_text_fails_the_turn(bench: Bench) -> None:
+    """No record could name it: the turn is put back with the reason, and the next one goes on."""
+    odd = os.fsdecode(b"caf\xe9.txt")
+    assert bench.run(writes(odd, "x\n"), writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    first, second = bench.turns
+    assert (first.commit, second.ended_as) == (None, "commit")
+    assert r"the name 'caf\udce9.txt' is not UTF-8; give the file another one" in first.reason
 
 
 def test_ctrl_c_cancels_and_the_turn_stays_open(bench: Bench) -> None:

@@ -5,7 +5,7 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
@@ -19,6 +19,7 @@ from surefoot.errors import (
     SurefootError,
     UsageError,
 )
+from surefoot.vocabulary import is_unicode
 
 if TYPE_CHECKING:
     from surefoot.assembly import Surroundings
@@ -55,6 +56,7 @@ def _bounded(
     @functools.wraps(body)
     def bounded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            _require_text(kwargs)
             body(*args, **kwargs)
         except SurefootError as error:
             _refuse(str(error), error.code, exit_code(error), json=kwargs.get("json") is True)
@@ -75,13 +77,26 @@ def _bounded(
     return bounded
 
 
+def _require_text(given: Mapping[str, object]) -> None:
+    """Refuse what is no text before anything is done with it; what names a file that is there may be any bytes."""
+    for value in given.values():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and not is_unicode(text) and not Path(text).exists():
+                raise UsageError(f"{text!r} is not UTF-8 text; convert it")
+
+
 def _refuse(told: str, kind: str, exit_code: int, *, json: bool) -> NoReturn:
     """One sentence for people, and one object for a program that asked for one."""
     typer.echo(f"surefoot: {told}", err=True)
     if json:
-        status = "blocked" if exit_code == NO else "error"
-        print_json({"schema": 1, "status": status, "reason": told, "error": kind})
+        print_refusal(told, kind, exit_code)
     raise typer.Exit(exit_code) from None
+
+
+def print_refusal(told: str, kind: str, exit_code: int) -> None:
+    """The object of a command that was refused."""
+    status = "blocked" if exit_code == NO else "error"
+    print_json({"schema": 1, "status": status, "reason": told, "error": kind})
 
 
 def _exit_code(error: SurefootError) -> int:
@@ -130,6 +145,7 @@ def to_write(path: Path | None) -> Path | None:
 
 
 def print_json(value: object) -> None:
-    """One JSON object on one line, the last of standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    """One JSON object on one line, the last of standard output; escaped where its encoding lacks characters."""
+    plain = sys.stdout.encoding.lower() in ("utf-8", "utf8")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not plain) + "\n")
     sys.stdout.flush()

@@ -15,6 +15,7 @@ from surefoot.cli.common import (
     places,
     print_json,
     surroundings,
+    to_write,
 )
 from surefoot.errors import UsageError
 
@@ -85,11 +86,17 @@ def export(
     repo: RepoOption = Path(),
     labelled: Annotated[
         Path | None,
-        typer.Option("--labelled", help="Write the labelled calls here, a JSON line each."),
+        typer.Option(
+            "--labelled", help="Write the labelled calls here, a JSON line each.", callback=to_write
+        ),
     ] = None,
     bundle: Annotated[
         Path | None,
-        typer.Option("--bundle", help="Write all that `verify --bundle` needs into this one file."),
+        typer.Option(
+            "--bundle",
+            help="Write all that `verify --bundle` needs into this one file.",
+            callback=to_write,
+        ),
     ] = None,
 ) -> None:
     """Write a run out: its tool calls as rows to learn from, or all of it in one file that can be verified anywhere."""

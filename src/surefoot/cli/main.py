@@ -1,8 +1,10 @@
 """Collects the commands. What a command needs is imported when it runs, so that `--help` is instant."""
 
 import gc
+import io
 import os
-from typing import Annotated, Final
+import sys
+from typing import Annotated, Final, cast
 
 import typer
 
@@ -25,6 +27,8 @@ from surefoot.cli import (
     solve,
     tools,
 )
+from surefoot.cli.common import print_refusal
+from surefoot.errors import UsageError
 
 _BETWEEN_COLLECTIONS: Final = 50_000
 """New objects after which the garbage collector looks."""
@@ -85,14 +89,48 @@ app.command("doctor")(doctor.doctor)
 app.command("patient")(patient.patient)
 
 
+_NotUnderstood: Final = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
+"""What every command line that cannot be read is refused with; Typer gives it no public name."""
+
+
+def _run() -> int:
+    """Do what the command line asks for; the exit code."""
+    try:
+        ended: object = app(standalone_mode=False)
+    except _NotUnderstood as error:
+        error.show()
+        if "--json" in sys.argv[1:]:
+            print_refusal(error.format_message(), UsageError.code, error.exit_code)
+        return int(error.exit_code)
+    except typer.Abort:
+        typer.echo("surefoot: ended at a question", err=True)
+        return 1
+    return ended if isinstance(ended, int) else 0
+
+
+def _open_streams() -> None:
+    """Standard streams that are there and can say everything.
+
+    One that the caller closed is nowhere: else the next file that is opened would get its number, and whatever a program
+    prints would go there. A character that the terminal's encoding lacks is shown as its escape.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """The console script."""
     # A start makes classes by the thousand and no garbage, and looking for it costs a tenth of the start.
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     # Else pydantic searches everything that is installed for plug-ins, and would let them into our own validation.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    _open_streams()
     try:
-        app()
+        sys.exit(_run())
     finally:
         # What is there now goes away with the process, and the interpreter would look through all of it for garbage once more.
         gc.freeze()

@@ -1,5 +1,6 @@
 """`surefoot solve`: the main job."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -183,7 +184,7 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Pa
         return _checked("file", _read(Path(given)))
     if "\n" not in given and " " not in given and ("/" in given or given.endswith((".md", ".txt"))):
         raise UsageError(f"{given!r} looks like a file, but there is none; give a path or the text")
-    return _checked("text", given.encode())
+    return _checked("text", os.fsencode(given))
 
 
 def read_profile(given: str | None) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from surefoot.codec import digest, encode
-from surefoot.errors import LedgerError, SurefootError
+from surefoot.errors import GitError, LedgerError, SurefootError
 from surefoot.events.orchestration import (
     CheckpointWritten,
     ExecutorEnded,
@@ -59,6 +59,7 @@ from surefoot.values import (
     TurnId,
     Unit,
 )
+from surefoot.vocabulary import is_unicode
 
 TURN_TRAILER: Final = "Surefoot-Turn"
 LEDGER_TRAILER: Final = "Surefoot-Ledger"
@@ -291,13 +292,20 @@ class Turn:
         except LedgerError:
             raise
         except SurefootError as error:
-            self._p.workspace.restore(self._start)
-            told = f"{error.code}: what the turn left cannot be kept: {error}"
-            self._input = replace(self._input, error=self._input.error or told)
-            journal.record(GitStage(stage="stage", ok=False, tree=self._start, error=told))
-            return self._start
+            return self._put_back(error.code, str(error))
+        odd = [p for p in self._p.workspace.diff(self._start, tree).paths if not is_unicode(p)]
+        if odd:  # no record could name it
+            told = f"the name {odd[0]!r} is not UTF-8; give the file another one"
+            return self._put_back(GitError.code, told)
         journal.record(GitStage(stage="stage", ok=True, tree=tree))
         return tree
+
+    def _put_back(self, code: str, why: str) -> TreeId:
+        self._p.workspace.restore(self._start)
+        told = f"{code}: what the turn left cannot be kept: {why}"
+        self._input = replace(self._input, error=self._input.error or told)
+        self._p.journal.record(GitStage(stage="stage", ok=False, tree=self._start, error=told))
+        return self._start
 
     def _note_flip(self, seen: Observation, now: Checkpoint) -> None:
         if not self._unit.checkpoints or not self._unit.trees:
