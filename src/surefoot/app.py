@@ -244,6 +244,29 @@ def outcome(project: Project, run_id: RunId) -> Outcome:
     return Outcome(summary=summary, report=report, status=RunStatus(summary["status"]))
 
 
+def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
+    """The object of a run that an error broke off; None when it had not begun. Writes nothing: the disk may be what broke.
+
+    No end is recorded, since none of the lifecycle's is true of it: the run is what it would be after a kill.
+    """
+    path = project.ledger_file(run_id)
+    events = tuple(read_events(path)) if path.exists() else ()
+    if not events:
+        return None
+    story = read_story(run_id, events)
+    opened, tree = story.state.opened, story.state.head_tree
+    if opened is None or tree is None:
+        return None
+    with closing(RepositoryTrees(project.repository, project.scratch)) as trees:
+        paths = trees.diff(opened.base_tree, tree).paths
+    goes_on = f"run {run_id} is kept as it was then, and `surefoot resume {run_id}` goes on with it"
+    return {
+        **summarise_run(story, paths, str(project.runs / run_id / "report.md")),
+        "status": RunStatus.ERROR.value,
+        "reason": f"{why}; {goes_on}",
+    }
+
+
 def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) -> Audit:
     """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository.
 

@@ -13,7 +13,7 @@ from surefoot.cli.options import (
     TokensOption,
     UsdOption,
 )
-from surefoot.cli.solve import finish, watched
+from surefoot.cli.solve import finish, told_with_its_run, watched
 
 
 @command
@@ -45,7 +45,8 @@ def resume(
     around, view = watched(quiet=quiet or json, asks=not json)
     run_id = project.find_run(run)
     view.goes_on_from(read_story_of(project, run_id).state.spend)
-    result = take_up(project, run_id, around, larger)
+    with told_with_its_run(project, run_id, json=json):
+        result = take_up(project, run_id, around, larger)
     view.close()
     finish(project, result, around, accept=accept, json=json, quiet=quiet)
 

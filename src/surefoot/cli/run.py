@@ -34,6 +34,7 @@ from surefoot.cli.solve import (
     finish,
     read_profile,
     read_strategy,
+    told_with_its_run,
     watched,
 )
 from surefoot.errors import UsageError
@@ -105,7 +106,9 @@ def run(
         turnout = work(lambda: open_here(repo), request, around)
         view.close()
         _finish_team(turnout, json=json)
-    result = run_plan(project, request, around)
+    run_id = around.ids.run_id(around.clock.now())
+    with told_with_its_run(project, run_id, json=json):
+        result = run_plan(project, request, around, run_id=run_id)
     view.close()
     finish(project, result, around, accept=accept, json=json, quiet=quiet)
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,14 +34,14 @@ from surefoot.cli.options import (
     UnsandboxedOption,
     UsdOption,
 )
-from surefoot.errors import AcceptError, UsageError
+from surefoot.errors import AcceptError, SurefootError, UsageError
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome
     from surefoot.assembly import Surroundings
     from surefoot.cli.live import LiveView
     from surefoot.project import Project
-    from surefoot.values import Issue
+    from surefoot.values import Issue, RunId
 
 _MOST_ISSUE_BYTES = 1_000_000
 _LONGEST_NAME = 255
@@ -103,14 +105,43 @@ def solve(
         strict=strict,
     )
     around, view = watched(quiet=quiet or json, asks=not json)
+    run_id = around.ids.run_id(around.clock.now())
     if rival:
         from surefoot.cli.rivals import side_by_side
 
         result = side_by_side(project, request, rival, around)
     else:
-        result = start(project, request, around)
+        with told_with_its_run(project, run_id, json=json):
+            result = start(project, request, around, run_id=run_id)
     view.close()
     finish(project, result, around, accept=accept, json=json, quiet=quiet)
+
+
+@contextmanager
+def told_with_its_run(project: "Project", run_id: "RunId", *, json: bool) -> Iterator[None]:
+    """What breaks a run off is told with the run's id and how it goes on, and to a program as the run's own object."""
+    ledger = project.ledger_file(run_id)
+    before = ledger.stat().st_size if ledger.exists() else 0
+    try:
+        yield
+    except Exception as error:
+        # Named boundary: it is told, and what Surefoot does not raise on purpose goes on, so that its place is seen.
+        from surefoot.app import broken_off
+
+        if not ledger.exists() or ledger.stat().st_size == before:
+            raise  # refused, not broken off
+        meant = isinstance(error, SurefootError)
+        with suppress(
+            SurefootError
+        ):  # where nothing can be read, the error itself is all there is to tell
+            summary = broken_off(project, run_id, str(error) if meant else repr(error))
+            if summary is not None:
+                typer.echo(f"surefoot: {summary['reason']}", err=True)
+                if json:
+                    print_json(summary)
+                if meant:
+                    raise typer.Exit(1) from error
+        raise
 
 
 def watched(*, quiet: bool, asks: bool) -> "tuple[Surroundings, LiveView]":

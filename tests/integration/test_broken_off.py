@@ -1,0 +1,91 @@
+"""A run that an error breaks off is told with its id, as the documented object, and can be gone on with."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from surefoot.app import resume, start
+from surefoot.assembly import Request, Session, Surroundings
+from surefoot.cli.common import surroundings
+from surefoot.cli.solve import told_with_its_run
+from surefoot.errors import EnvironmentBrokenError, UsageError
+from surefoot.gitops.workspace import GitWorkspace
+from surefoot.people import Nobody, Quiet
+from surefoot.project import Places, Project, open_project
+from surefoot.report import Summary
+from surefoot.values import Issue, RunId, RunStatus
+
+RUN = RunId("20261122-101500-abcd")
+
+
+@pytest.fixture
+def project(patient: Path, tmp_path: Path) -> Project:
+    """The bundled patient."""
+    return open_project(patient, Places(state=tmp_path / "state", cache=tmp_path / "cache"))
+
+
+@pytest.fixture
+def around() -> Surroundings:
+    """The real surroundings, with nobody there."""
+    return surroundings(Nobody(), Quiet())
+
+
+def begin(project: Project, around: Surroundings, scripted: str, error: Exception) -> None:
+    """A run that breaks in its first step."""
+
+    def breaks(session: Session, workspace: GitWorkspace) -> None:
+        del session, workspace
+        raise error
+
+    request = Request(issue=Issue(source="audit"), mode="report_only", model=scripted)
+    start(project, request, around, driver=breaks, run_id=RUN)
+
+
+def test_an_error_is_one_sentence_and_the_runs_object(
+    project: Project, around: Surroundings, scripted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All documented keys, the id among them; and what the sentence says of going on is true."""
+    error = EnvironmentBrokenError("the disk is gone; mount it")
+    with pytest.raises(typer.Exit) as ended, told_with_its_run(project, RUN, json=True):
+        begin(project, around, scripted, error)
+    printed = capsys.readouterr()
+    summary = json.loads(printed.out)
+    wanted = Summary.__required_keys__
+    assert wanted <= summary.keys()
+    assert (summary["run_id"], summary["status"], ended.value.exit_code) == (RUN, "error", 1)
+    told = (
+        f"the disk is gone; mount it; run {RUN} is kept as it was then, and `surefoot resume {RUN}`"
+    )
+    assert summary["reason"].startswith(told)
+    assert printed.err == f"surefoot: {summary['reason']}\n"
+    assert resume(project, RUN, around).status is RunStatus.REPORTED
+
+
+def test_a_fault_of_surefoot_keeps_its_traceback(
+    project: Project, around: Surroundings, scripted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It goes on to the top; the object is there all the same."""
+    with pytest.raises(ZeroDivisionError), told_with_its_run(project, RUN, json=True):
+        begin(project, around, scripted, ZeroDivisionError("by hand"))
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["run_id"], summary["status"]) == (RUN, "error")
+    assert summary["reason"].startswith("ZeroDivisionError('by hand'); run ")
+
+
+def test_a_refusal_before_anything_was_done_is_no_broken_run(
+    project: Project, around: Surroundings, scripted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a run that has ended, and of one that never began, it is what it was."""
+    with pytest.raises(UsageError), told_with_its_run(project, RUN, json=True):
+        raise UsageError("not understood")
+    start(
+        project,
+        Request(issue=Issue(source="audit"), mode="report_only", model=scripted),
+        around,
+        run_id=RUN,
+    )
+    with pytest.raises(UsageError, match="ended as"), told_with_its_run(project, RUN, json=True):
+        resume(project, RUN, around)
+    assert capsys.readouterr().out == ""
