@@ -3,10 +3,12 @@
 import shutil
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 
 from surefoot.app import checked_again, frozen_of, read_story_of
 from surefoot.assembly import Surroundings, open_ledger
 from surefoot.errors import AcceptError, LedgerError, UsageError
+from surefoot.events.calls import ModelPulled
 from surefoot.events.orchestration import RunAccepted, RunRejected, RunsCollected
 from surefoot.events.policy import LockChanged, SettingsTrusted
 from surefoot.events.work import FactLearned
@@ -18,6 +20,8 @@ from surefoot.gitops.collect import collect_garbage
 from surefoot.gitops.reading import publish_ledger_head, untracked
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.state import unproved
+from surefoot.models.registry import EMBEDDED
+from surefoot.models.weights import QWEN, Progress, Weights, find, pull
 from surefoot.planrun.course import milestone_name
 from surefoot.project import Project, plan_run_of
 from surefoot.report import Story
@@ -174,6 +178,33 @@ def clear_lock(project: Project, who: str) -> bool:
         with own_ledger(project, SystemClock()) as ledger:
             ledger.append(LockChanged(locked=False, why="", who=who))
     return was
+
+
+def pull_model(
+    project: Project | None, folder: Path, who: str, progress: Progress, weights: Weights = QWEN
+) -> Path:
+    """Fetch the embedded model's file; recorded in the ledger of the repository that it is called in, where there is one.
+
+    Where the file is there already nothing was done, so nothing is recorded. Raises as `models.pull`.
+    """
+    there = find(folder, weights=weights)
+    if there is not None:
+        return there
+    if project is not None:
+        project.prepare()  # what cannot be recorded is not fetched
+    path = pull(folder, progress=progress, weights=weights)
+    if project is not None:
+        with own_ledger(project, SystemClock()) as ledger:
+            ledger.append(
+                ModelPulled(
+                    model=EMBEDDED,
+                    file_name=weights.file_name,
+                    sha256=weights.sha256,
+                    size_bytes=weights.size_bytes,
+                    who=who,
+                )
+            )
+    return path
 
 
 def give_trust(project: Project, who: str) -> tuple[str, ...]:

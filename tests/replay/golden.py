@@ -24,6 +24,7 @@ from surefoot.events.calls import (
     ModelFailed,
     ModelGrounded,
     ModelOpened,
+    ModelPulled,
     ModelReplied,
     ModelWaited,
     ProviderSwitched,
@@ -412,6 +413,7 @@ SAMPLES: tuple[Event, ...] = (
     ModelAllowed(unit_id=UNIT, model="embedded", rule="listed"),
     ModelDenied(unit_id=UNIT, model="openai/m", rule="credential", reason="there is no key"),
     ModelOpened(model="embedded", context_tokens=4096, parallel=1),
+    ModelPulled(model="embedded", file_name="m.gguf", sha256=BLOB, size_bytes=1000, who="somebody"),
     TokensCounted(model="embedded", counts=BLOB),
     PlanRevised(unit_id=UNIT, plan=PLAN, plan_hash=BLOB, reason="planned by the model"),
     ToolFinished(

@@ -1,5 +1,6 @@
 """`surefoot models list|show|explain|pull|test`: the models that a run can ask, and why which one."""
 
+import getpass
 import os
 import sys
 from pathlib import Path
@@ -142,11 +143,12 @@ def explain(
 
 @app.command("pull")
 @command
-def pull() -> None:
+def pull(repo: RepoOption = Path()) -> None:
     """Download the embedded model once, checked by its hash; resumes what was cut off."""
-    from surefoot.models import pull as fetch
+    project = _project(repo)
+    from surefoot.handover import pull_model
 
-    path = fetch(places().cache / "models", progress=_Bar())
+    path = pull_model(project, places().cache / "models", getpass.getuser(), _Bar())
     typer.echo(f"\nthe embedded model is ready: {path}", err=True)
 
 

@@ -74,6 +74,20 @@ class ModelOpened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPulled:
+    """A person had a model's file fetched, outside of any run."""
+
+    event_class: ClassVar[EventClass] = "model"
+    kind: Literal["model.pulled"] = "model.pulled"
+    model: str
+    file_name: str
+    sha256: str
+    """Of the file, which was checked by it."""
+    size_bytes: int
+    who: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokensCounted:
     """Lengths of prompts that were asked for since the last call of a model."""
 

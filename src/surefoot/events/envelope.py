@@ -16,6 +16,7 @@ from surefoot.events.calls import (
     ModelFailed,
     ModelGrounded,
     ModelOpened,
+    ModelPulled,
     ModelReplied,
     ModelWaited,
     ProviderSwitched,
@@ -155,6 +156,7 @@ Event: TypeAlias = (
     | BudgetSettled
     | BudgetPressure
     | ModelOpened
+    | ModelPulled
     | TokensCounted
     | ModelAsked
     | ModelReplied

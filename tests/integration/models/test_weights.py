@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,7 +17,11 @@ import pytest
 
 from surefoot.codec import encode
 from surefoot.errors import EnvironmentBrokenError, ModelUnavailableError
+from surefoot.events.calls import ModelPulled
+from surefoot.handover import pull_model
+from surefoot.ledger import read_events
 from surefoot.models.weights import QWEN, Weights, Wheels, find, pull, verify
+from surefoot.project import Places, open_project
 
 DATA = bytes(i * i % 251 for i in range(250_000))
 PART = 100_000
@@ -146,6 +151,23 @@ def test_the_publishers_bytes_are_kept(tmp_path: Path) -> None:
         "model.gguf.lock",
         "model.gguf.verified",
     ]
+
+
+def test_what_was_fetched_is_in_the_repositorys_ledger(tmp_path: Path, patient: Path) -> None:
+    """Once: a file that is there already is no act, and outside of a repository there is nowhere to tell of it."""
+    places = Places(state=tmp_path / "state", cache=tmp_path / "cache")
+    project = open_project(patient, places)
+    fetch = partial(pull_model, who="ursula", progress=nothing)
+    with publishing(Publisher()) as url:
+        fetch(None, tmp_path / "a", weights=weights(url))
+        assert not project.folder.exists()
+        for _ in range(2):
+            fetch(project, tmp_path / "b", weights=weights(url))
+    (recorded,) = read_events(project.folder / "events.jsonl")
+    event = recorded.event
+    assert isinstance(event, ModelPulled)
+    assert (event.model, event.file_name, event.who) == ("embedded", "model.gguf", "ursula")
+    assert event.sha256 == hashlib.sha256(DATA).hexdigest()
 
 
 def test_a_connection_that_breaks_is_taken_up_again(tmp_path: Path) -> None:
