@@ -2,20 +2,24 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Self
 
 from surefoot.assembly import Frozen, Request, Surroundings, lineup_of
 from surefoot.errors import RepositoryError, SurefootError
 from surefoot.gitops import check_git
-from surefoot.models import known_models
+from surefoot.models import KnownModel, known_models
 from surefoot.project import Places, open_project
-from surefoot.sandbox import conformance, open_processes
+from surefoot.sandbox import ProbeResult, conformance, open_processes
 from surefoot.suite import SuitePlan, detect
 from surefoot.values import Issue, SandboxLevel
 
 _DISK_BYTES = 2 * 1024**3
+_AGAIN: Final = "mend that and ask `surefoot doctor` again"
+_FENCE: Final = "bring bubblewrap and the kernel up to date, or pass --unsandboxed to go on with the sandbox as it is"
+_OTHER_MODEL: Final = "name another one with --model, `[run] model` or `[models] use`; `surefoot models list` has those that are ready"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,13 @@ class Check:
     ok: bool
     detail: str
     mend: str = ""
+    """What to do about it; there is always something where it is not ok."""
+
+    @classmethod
+    def failed(cls, name: str, told: str, otherwise: str = _AGAIN) -> Self:
+        """One that failed: a sentence of ours ends with its mend; `otherwise` is that of one that has none."""
+        what, _, mend = told.rpartition("; ")
+        return cls(name=name, ok=False, detail=what or told, mend=mend if what else otherwise)
 
 
 def examine(repo: Path, places: Places, around: Surroundings) -> tuple[Check, ...]:
@@ -42,7 +53,7 @@ def examine(repo: Path, places: Places, around: Surroundings) -> tuple[Check, ..
         try:
             found += body()
         except SurefootError as error:
-            found.append(Check(name=name, ok=False, detail=str(error)))
+            found.append(Check.failed(name, str(error)))
         except OSError as error:
             told = f"{error.filename}: {error.strerror}"
             mend = "set SUREFOOT_HOME to a folder that can be written"
@@ -59,15 +70,19 @@ def _sandbox(places: Places) -> Iterator[Check]:
     with tempfile.TemporaryDirectory(dir=places.state, prefix="doctor-") as folder:
         scratch = Path(folder)
         processes = open_processes(scratch=scratch)
-        results = conformance(processes, scratch)
-        open_ones = [r for r in results if not r.refused]
-        level = processes.level
-        yield Check(
-            name="sandbox",
-            ok=not open_ones and level is not SandboxLevel.NONE,
-            detail=f"{level}: {len(results) - len(open_ones)} of {len(results)} escapes refused",
-            mend="; ".join(f"{r.name}: {r.detail}" for r in open_ones),
-        )
+        yield fence_check(processes.level, conformance(processes, scratch))
+
+
+def fence_check(level: SandboxLevel, results: Sequence[ProbeResult]) -> Check:
+    """How the fence held, and what let something through."""
+    holes = [f"{r.name}: {r.detail}" for r in results if not r.refused]
+    refused = f"{level}: {len(results) - len(holes)} of {len(results)} escapes refused"
+    return Check(
+        name="sandbox",
+        ok=not holes and level is not SandboxLevel.NONE,
+        detail="; ".join([refused, *holes]),
+        mend=_FENCE,
+    )
 
 
 def _models(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]:
@@ -77,7 +92,7 @@ def _models(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]
         project = open_project(repo, places)
     except RepositoryError:  # told by the check of the repository
         for model in embedded.values():
-            yield Check(name="model", ok=model.ready, detail=f"{model.spec}: {model.detail}")
+            yield _embedded(model, model.spec)
         return
     frozen = Frozen(settings=project.settings, request=Request(issue=Issue(source="audit")))
     lineup = lineup_of(project, frozen, around.environ)
@@ -85,13 +100,17 @@ def _models(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]
         name, role = part.model, " and ".join(part.roles) or "is named"
         if part.denial is not None:
             told = f"{name} may not be asked: {part.denial.reason}"
-            yield Check(name="model", ok=False, detail=told)
+            yield Check.failed("model", told, _OTHER_MODEL)
         elif name in embedded:
-            model = embedded[name]
-            yield Check(name="model", ok=model.ready, detail=f"{name} {role}: {model.detail}")
+            yield _embedded(embedded[name], f"{name} {role}")
         else:
             lineup.open(name)
             yield Check(name="model", ok=True, detail=f"{name} {role}; `surefoot models test` asks")
+
+
+def _embedded(model: KnownModel, who: str) -> Check:
+    told = f"{who}: {model.detail}"
+    return Check(name="model", ok=True, detail=told) if model.ready else Check.failed("model", told)
 
 
 def _disk(places: Places) -> Iterator[Check]:

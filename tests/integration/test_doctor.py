@@ -1,8 +1,13 @@
 """`surefoot doctor` looks at what a run here would need, and at nothing else."""
 
+import json
 from pathlib import Path
 
 from tests.integration.conftest import Surefoot
+
+from surefoot.checkup import fence_check
+from surefoot.sandbox import ProbeResult
+from surefoot.values import SandboxLevel
 
 
 def checks(told: str, name: str) -> list[str]:
@@ -41,3 +46,37 @@ def test_a_home_that_cannot_be_written_is_one_check(surefoot: Surefoot, patient:
     (fails,) = checks(done.stdout, "sandbox")
     assert fails.startswith("FAIL")
     assert checks(done.stdout, "tests")[0].startswith("ok")
+
+
+def test_every_check_that_fails_says_the_mend(
+    surefoot: Surefoot, patient: Path, tmp_path: Path
+) -> None:
+    """A model that is not there, one without a key, one that is denied, no repository: each beside what is wrong."""
+    settings = patient / "surefoot.toml"
+    settings.write_text(
+        '[run]\nmodel = "openai/gpt-5"\n[models]\nuse = ["embedded", "mistral/m"]\ndeny = ["mistral/*"]\n'
+    )
+    assert surefoot("trust", cwd=patient).returncode == 0
+    for cwd in (patient, tmp_path):
+        told = json.loads(surefoot("doctor", "--json", cwd=cwd).stdout)["checks"]
+        failed = [check for check in told if not check["ok"]]
+        assert failed
+        assert all(check["mend"] and check["mend"] not in check["detail"] for check in failed)
+        if cwd == patient:
+            mends = {check["detail"].split()[0]: check["mend"] for check in failed}
+            assert "`surefoot models pull`" in mends["embedded"]
+            assert mends["openai/gpt-5"].startswith("set it, or name a server of your own")
+            assert mends["mistral/m"].startswith("name another one")
+
+
+def test_a_fence_with_a_hole_names_it_and_the_mend() -> None:
+    """What got through is what is wrong, and no mend."""
+    results = [
+        ProbeResult(name=name, escape_class="x", refused=name == "a", detail=f"{name} did")
+        for name in ("a", "b")
+    ]
+    check = fence_check(SandboxLevel.LANDLOCK, results)
+    assert (check.ok, check.detail) == (False, "landlock: 1 of 2 escapes refused; b: b did")
+    assert "bubblewrap" in check.mend
+    assert fence_check(SandboxLevel.BUBBLEWRAP, results[:1]).ok
+    assert not fence_check(SandboxLevel.NONE, results[:1]).ok
