@@ -141,7 +141,9 @@ def resume(
     *,
     driver: Driver = drive,
 ) -> Outcome:
-    """Take up a run that was paused, cancelled, out of budget, or killed; `larger` may raise its ceilings.
+    """Take up a run that was paused, cancelled, out of budget, or killed.
+
+    `larger` may raise its ceilings, and name another model or another address of the same.
 
     Raises:
         UsageError: The run has ended for good.
@@ -172,8 +174,14 @@ def resume(
             turn = journal.state.turn
             (project.runs / run_id / SUMMARY).unlink(missing_ok=True)
             settings = None if frozen == before else journal.put(encode(frozen))
-            resumed = RunResumed(interrupted_turn=turn.turn_id if turn else None, settings=settings)
-            journal.record(resumed)
+            moved = (frozen.model, frozen.base_url) != (before.model, before.base_url)
+            journal.record(
+                RunResumed(
+                    interrupted_turn=turn.turn_id if turn else None,
+                    settings=settings,
+                    model=frozen.model if moved else None,
+                )
+            )
             _tell_refusal(journal, lifecycle)
             with reopen_workspace(
                 project.repository,
@@ -383,4 +391,8 @@ def _with_larger(frozen: Frozen, larger: Request | None) -> Frozen:
         return frozen
     names = ("max_iterations", "time_s", "cost_usd", "tokens")
     changes = {n: getattr(larger, n) for n in names if getattr(larger, n) is not None}
+    if larger.model is not None:  # an address is that of the model that it was given for
+        changes |= {"model": larger.model, "base_url": larger.base_url}
+    elif larger.base_url is not None:
+        changes |= {"base_url": larger.base_url}
     return replace(frozen, request=replace(frozen.request, **changes))

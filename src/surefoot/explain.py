@@ -99,8 +99,9 @@ def _(event: RunOpened) -> str:
 
 @_tell.register
 def _(event: RunResumed) -> str:
+    told = f"resumed with {event.model}, named anew" if event.model else "resumed"
     turn = event.interrupted_turn
-    return f"resumed; turn {turn} was not finished and is done again" if turn else "resumed"
+    return f"{told}; turn {turn} was not finished and is done again" if turn else told
 
 
 @_tell.register

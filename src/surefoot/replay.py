@@ -275,7 +275,7 @@ def _taken_up(
         journal.record(replace(resumed, interrupted_turn=None))
         return session
     data = blobs.get(resumed.settings)
-    journal.record(RunResumed(interrupted_turn=None, settings=journal.put(data)))
+    journal.record(replace(resumed, interrupted_turn=None, settings=journal.put(data)))
     frozen = thaw(data)
     parts = parts_of(session.project, frozen, session.around, scratch, cast)
     return replace(session, frozen=frozen, parts=parts)

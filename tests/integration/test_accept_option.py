@@ -57,12 +57,17 @@ def test_what_is_in_the_way_is_told_and_the_run_stays(
     assert changed.read_text().endswith("# mine\n")
     told = "daybook/spans.py, mine.txt: not committed, so not part of the run"
     assert told in surefoot("explain", summary["run_id"], cwd=patient).stdout
-    refused = surefoot("accept", cwd=patient)
-    assert (refused.returncode, refused.stdout) == (10, "")
+    refused = surefoot("accept", "--json", cwd=patient)
+    told = {"schema": 1, "status": "blocked", "reason": summary["not_accepted"], "error": "accept"}
+    assert (refused.returncode, json.loads(refused.stdout)) == (10, told)
     assert refused.stderr == f"surefoot: {summary['not_accepted']}\n"
     changed.write_text(committed)
-    assert surefoot("accept", cwd=patient).returncode == 0
+    taken = surefoot("accept", "--json", cwd=patient)
+    head = git(patient, "rev-parse", "HEAD")
+    assert json.loads(taken.stdout) == {"run_id": summary["run_id"], "commit": head}
     assert git(patient, "rev-parse", "HEAD^") == tip
+    again = surefoot("reject", "--json", cwd=patient)
+    assert (again.returncode, json.loads(again.stdout)["error"]) == (2, "usage")
 
 
 def test_a_branch_that_moves_during_the_run_is_looked_at_as_it_is_then(

@@ -5,9 +5,18 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli.common import JsonOption, RepoOption, RunArgument, command, open_here
+from surefoot.cli.common import (
+    JsonOption,
+    RepoOption,
+    RunArgument,
+    command,
+    open_here,
+    print_json,
+)
 from surefoot.cli.options import (
+    BaseUrlOption,
     IterationsOption,
+    ModelOption,
     QuietOption,
     TimeOption,
     TokensOption,
@@ -20,6 +29,8 @@ from surefoot.cli.solve import finish, told_with_its_run, watched
 def resume(
     run: RunArgument = None,
     repo: RepoOption = Path(),
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     budget_usd: UsdOption = None,
@@ -28,7 +39,7 @@ def resume(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Go on with a run that was interrupted, killed, paused, or ran out of budget."""
+    """Go on with a run that was interrupted, killed, paused, or ran out of budget, on another model if one is named."""
     project = open_here(repo)
     from surefoot.app import read_story_of
     from surefoot.assembly import Request
@@ -37,6 +48,8 @@ def resume(
 
     larger = Request(
         issue=Issue(source="audit"),
+        model=model,
+        base_url=base_url,
         max_iterations=max_iterations,
         time_s=time_limit,
         cost_usd=budget_usd,
@@ -52,15 +65,19 @@ def resume(
 
 
 @command
-def accept(run: RunArgument = None, repo: RepoOption = Path()) -> None:
+def accept(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
     """Put a complete run's work onto your branch as one commit, with your identity and hooks."""
     project = open_here(repo)
     from surefoot.handover import accept as take_over
 
     around, view = watched(quiet=True, asks=False)
     view.close()
-    commit = take_over(project, project.find_run(run), around)
-    typer.echo(f"accepted as {commit}")
+    run_id = project.find_run(run)
+    commit = take_over(project, run_id, around)
+    if json:
+        print_json({"run_id": run_id, "commit": commit})
+    else:
+        typer.echo(f"accepted as {commit}")
 
 
 @command
@@ -68,6 +85,7 @@ def reject(
     run: RunArgument = None,
     repo: RepoOption = Path(),
     why: Annotated[str, typer.Option(help="Kept in the ledger.")] = "",
+    json: JsonOption = False,
 ) -> None:
     """Remove a run's branch, worktree and commits; only the ledger remembers it."""
     project = open_here(repo)
@@ -77,7 +95,10 @@ def reject(
     around, view = watched(quiet=True, asks=False)
     view.close()
     throw_away(project, run_id, around, why)
-    typer.echo(f"rejected {run_id}")
+    if json:
+        print_json({"run_id": run_id, "reason": why})
+    else:
+        typer.echo(f"rejected {run_id}")
 
 
 @command

@@ -64,6 +64,8 @@ class RunResumed:
     """The turn that had not closed and was rolled back."""
     settings: Digest | None = None
     """What the run goes by from here on, as `RunOpened.settings`; None: what it went by before."""
+    model: str | None = None
+    """The executor's model, where it or its address was named anew; what was held against it holds no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

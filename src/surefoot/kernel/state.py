@@ -262,7 +262,7 @@ def _(event: RunOpened, state: RunState, recorded: Recorded) -> RunState:
 def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
     opened = state.opened
     if opened is not None and event.settings is not None:
-        opened = replace(opened, settings=event.settings)
+        opened = replace(opened, settings=event.settings, model=event.model or opened.model)
     earlier = state.elapsed_s(state.last_time or recorded.time)
     # Calls that were open when the process died are counted in full: they may have been billed. What is reserved for a
     # child run stays so until that run has gone on and ended, since its own ledger knows what it spent.
@@ -291,6 +291,8 @@ def _(event: RunResumed, state: RunState, recorded: Recorded) -> RunState:
         segment_start=recorded.time,
         reservations=kept,
         spend=spend,
+        grounded={m: until for m, until in state.grounded.items() if m != event.model},
+        groundings={m: often for m, often in state.groundings.items() if m != event.model},
     )
 
 
