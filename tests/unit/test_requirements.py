@@ -61,19 +61,20 @@ class Desk:
 
 
 LIST = Issue(
-    source="text", text="`double` is wrong\n\n- doubles numbers\n- optionally logs nothing\n"
+    source="text", text="`double` is wrong\n\n- doubles numbers\n- logs nothing (optional)\n"
 )
 
 
 def test_every_requirement_met_is_no_objection() -> None:
-    """Each item of the issue is asked about, and each answer is on record."""
+    """The issue's prose and each of its items are asked about, and each answer is on record."""
     desk = Desk([said("SATISFIED")])
     assert desk.review(replace(seen(), issue=LIST)).action == "PROCEED"
-    assert len(desk.model.asked) == 2
+    assert len(desk.model.asked) == 3
     decided = [r.event.decision for r in desk.ledger.events() if isinstance(r.event, Decided)]
     assert decided == [
         "build_status",
         "test_status",
+        "requirement_checker",
         "requirement_checker",
         "requirement_checker",
         "solution_verifier",
@@ -82,7 +83,7 @@ def test_every_requirement_met_is_no_objection() -> None:
 
 @pytest.mark.parametrize("status", ["PARTIAL", "NOT_ADDRESSED"])
 def test_a_must_that_is_not_met_blocks(status: str) -> None:
-    """An item is a must unless it says that it is optional."""
+    """An item is a must unless it is marked as optional."""
     must = Desk(
         [
             Rule(pattern="judge\ndoubles", replies=(said(status, missing="half"),)),
@@ -96,7 +97,7 @@ def test_a_must_that_is_not_met_blocks(status: str) -> None:
     assert word.findings[0].rule == "requirement-unmet"
     wish = Desk(
         [
-            Rule(pattern="judge\noptionally", replies=(said(status, missing="half"),)),
+            Rule(pattern="judge\nlogs nothing", replies=(said(status, missing="half"),)),
             Rule(replies=(said("SATISFIED"),)),
         ]
     )
@@ -194,7 +195,7 @@ def test_a_change_that_no_judge_can_hold_is_no_pass() -> None:
     desk = Desk([said("SATISFIED")])
     word = desk.review(long_change(90_000))
     assert (word.verdict, word.action) == ("WAIVER", "PROCEED")
-    assert "nobody judged 2 of 2 requirements" in word.reason
+    assert "nobody judged 3 of 3 requirements" in word.reason
     assert "the change has 90" in word.reason
     assert not desk.model.asked
 
@@ -214,7 +215,7 @@ def test_an_answer_that_cannot_be_used_leaves_that_item_open() -> None:
     )
     word = desk.review(replace(seen(), issue=LIST))
     assert (word.verdict, word.decided_by) == ("WAIVER", "model")
-    assert "nobody judged 1 of 2 requirements" in word.reason
+    assert "nobody judged 1 of 3 requirements" in word.reason
 
 
 def test_a_word_that_the_judge_doubts_is_no_judgement() -> None:
@@ -229,7 +230,7 @@ def test_a_word_that_the_judge_doubts_is_no_judgement() -> None:
     )
     word = doubting.review(replace(seen(), issue=LIST))
     assert word.verdict == "WAIVER"
-    assert "nobody judged 1 of 2 requirements" in word.reason
+    assert "nobody judged 1 of 3 requirements" in word.reason
     assert "the judge doubts its own word (0.40)" in word.reason
     against = Desk([said("PARTIAL", missing="half", confidence=0.1)])
     assert against.review(replace(seen(), issue=LIST)).verdict == "FAIL"
@@ -260,27 +261,78 @@ def test_satisfied_has_to_point_at_a_line(answer: RequirementAnswer, told: str) 
     assert bool(complaint) == bool(told)
 
 
+def told(issue: str) -> list[tuple[str, bool]]:
+    """The texts of an issue's requirements, and which are musts."""
+    return [(r.text, r.must) for r in requirements_of(issue)]
+
+
 def test_requirements_are_the_issues_list_items() -> None:
     """Bullets, numbers and check boxes, however many, short or long; the whole issue where there is none."""
-    text = "Title\n- one thing\n* [ ] another thing\n3. third thing, optional\nprose\n"
-    assert [(r.text, r.must) for r in requirements_of(text)] == [
+    text = "- one thing\n* [ ] another thing\n3. third thing, optional\n"
+    assert told(text) == [
         ("one thing", True),
         ("another thing", True),
         ("third thing, optional", False),
     ]
-    assert [r.must for r in requirements_of("could you mend it?")] == [True]
+    assert told("could you mend it?") == [("could you mend it?", True)]
     assert len(requirements_of("- item\n" * 20)) == 20
-    assert [r.text for r in requirements_of(f"- CSV\n- {'x' * 900}\n* * *\n")] == ["CSV", "x" * 900]
+    assert [t for t, _ in told(f"- CSV\n- {'x' * 900}\n* * *\n")] == ["CSV", "x" * 900]
 
 
 def test_an_item_goes_on_in_the_lines_below_it() -> None:
-    """A wrapped item is judged whole; what stands at its mark's depth, or after a blank line, is none of it."""
-    text = "- raise ValueError for\n  an empty name,\n  optional\n- keep\nprose\n  - deep\n    down\n\n    code\n"
-    assert [(r.text, r.must) for r in requirements_of(text)] == [
+    """A wrapped item is judged whole, with its further paragraphs; what stands at its mark's depth is prose."""
+    text = "- raise ValueError for\n  an empty name,\n  optional\n- keep\nprose\n  - deep\n    down\n\n    too\n"
+    assert told(text) == [
+        ("prose", True),
         ("raise ValueError for an empty name, optional", False),
         ("keep", True),
-        ("deep down", True),
+        ("deep down too", True),
     ]
+    assert told("- a log (optional)\n\n  on stderr\n") == [("a log (optional) on stderr", False)]
+
+
+STEPS = "1. open a shell\n2. call `receipt`\n"
+ASKED = "`receipt` must validate the currency.\n"
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "To see it:\n\n",
+        "To see it:\n",
+        "## Steps to reproduce\n\n",
+        "**To Reproduce**\nSteps to reproduce the behavior:\n",
+        "It is simple. How to reproduce:\n",
+        "Environment:\n",
+    ],
+)
+def test_steps_to_see_the_problem_are_no_requirements(lead: str) -> None:
+    """Whatever announces them: what the issue says in prose stays one."""
+    ((text, must),) = told(f"# Currencies\n\n{ASKED}\n{lead}{STEPS}")
+    assert must
+    assert ASKED.strip() in text
+    items = told(f"{ASKED}\n{lead}{STEPS}\n## Wanted\n\n- keep the total\n")
+    assert [t for t, _ in items[1:]] == ["keep the total"]
+    assert items[0][0].startswith(ASKED.strip())
+    assert "shell" not in items[0][0]
+
+
+def test_prose_beside_a_list_is_a_requirement() -> None:
+    """The title and the paragraphs, as one; what only announces the list is none."""
+    text = f"# Currencies\n\n{ASKED}It is\nsimple.\n\n## Also\n\n{STEPS}"
+    assert told(text) == [
+        (f"Currencies\n{ASKED.strip()} It is simple.", True),
+        ("open a shell", True),
+        ("call `receipt`", True),
+    ]
+    assert told(f"It must:\n\n{STEPS}") == [("open a shell", True), ("call `receipt`", True)]
+
+
+def test_what_stands_in_a_code_block_is_no_requirement() -> None:
+    """A line of a program's output may look like an item; a fence that nothing closes fences nothing."""
+    text = "- one\n```\n- two\n```\n~~~text\n- three\n```\n~~~\n- ```sh\n  - four\n  ```\n- five\n"
+    assert told(text) == [("one", True), ("five", True)]
+    assert told("- one\n```\n- two\n") == [("one", True), ("two", True)]
 
 
 def last_word(facts: RunFacts) -> SolutionQuestion:

@@ -21,7 +21,7 @@ from surefoot.decisions.plan_draft import (
 )
 from surefoot.decisions.plan_ir import PlannedStep
 from surefoot.decisions.planning import code_words, kind_of, ruled_plan
-from surefoot.decisions.requirement_checker import Requirement, requirements_of
+from surefoot.decisions.requirement_checker import Requirement, items_of
 from surefoot.values import Issue
 
 ROLLBACK: Final = "the unit's merge is reverted; nothing outside its own paths has changed"
@@ -85,7 +85,7 @@ def rough_draft(facts: PlanFacts) -> PlanDraftAnswer:
 
 def _by_defects(facts: PlanFacts) -> tuple[list[_Piece], list[Requirement]]:
     """A piece for each defect, and the items of the issue that no defect shows."""
-    items = _items(facts.issue)
+    items = list(items_of(facts.issue.text))
     shown = [[_shows(defect, item.text) for item in items] for defect in facts.defects]
     matched = [any(column) for column in zip(*shown, strict=True)]
     # A list whose items mostly name nothing that fails is no list of defects (steps to reproduce, say).
@@ -125,7 +125,7 @@ def _shows(defect: Defect, text: str) -> bool:
 
 def _by_items(facts: PlanFacts) -> list[_Piece]:
     """A piece for each item, when each names code of its own; empty when they cannot be told apart."""
-    items = _items(facts.issue)
+    items = list(items_of(facts.issue.text))
     places = [_places(facts, item.text) for item in items]
     everywhere = [path for place in places for path in place]
     if len(items) < 2 or not all(places) or len(set(everywhere)) < len(everywhere):  # noqa: PLR2004
@@ -164,12 +164,6 @@ def _whole(issue: Issue) -> _Piece:
         writes=(_ANYTHING,),
         risks=("no test shows the problem yet",),
     )
-
-
-def _items(issue: Issue) -> list[Requirement]:
-    """The items of the issue's lists; empty when it has none."""
-    found = list(requirements_of(issue.text)) if issue.text.strip() else []
-    return [] if [item.text for item in found] == [issue.text.strip()] else found
 
 
 def _drafted(issue: Issue, pieces: Sequence[_Piece]) -> PlanDraftAnswer:

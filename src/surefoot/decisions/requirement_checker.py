@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
+from surefoot.decisions.issue_text import outline
 from surefoot.decisions.review import place_of
 from surefoot.decisions.signature import Signature
 
 DOUBTED: Final = 0.5
 """Confidence below which a SATISFIED counts as no judgement. What a judge holds against work counts however sure it is."""
-_ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(?P<text>.*\w\w.*)$")
 _OPTIONAL: Final = re.compile(r"\b(optional(?:ly)?|nice to have|if possible)\b", re.IGNORECASE)
 
 
@@ -25,27 +25,18 @@ class Requirement:
 
 
 def requirements_of(issue: str) -> tuple[Requirement, ...]:
-    """All items of the issue's lists; the issue as a whole when it has none."""
-    items = _items(issue)
-    texts = items or [issue.strip()]
-    return tuple(Requirement(text=t, must=not items or _OPTIONAL.search(t) is None) for t in texts)
+    """What the issue says in prose, as one, and all items of its lists; the issue as a whole when it has none."""
+    items = items_of(issue)
+    text = outline(issue).prose if items else issue.strip()
+    return (*((Requirement(text=text, must=True),) if text else ()), *items)
 
 
-def _items(issue: str) -> list[str]:
-    """List items with the lines that go on with them: those right below that are indented more than the item's mark."""
-    items: list[str] = []
-    depth: int | None = None
-    for line in issue.splitlines():
-        indent = len(line) - len(line.lstrip())
-        found = _ITEM.match(line)
-        if found is not None:
-            items.append(found["text"].strip())
-            depth = indent
-        elif depth is not None and line.strip() and indent > depth:
-            items[-1] += f" {line.strip()}"
-        else:
-            depth = None
-    return items
+def items_of(issue: str) -> tuple[Requirement, ...]:
+    """The items of its lists alone."""
+    return tuple(
+        Requirement(text=" ".join(paragraphs), must=_OPTIONAL.search(" ".join(paragraphs)) is None)
+        for paragraphs in outline(issue).items
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
