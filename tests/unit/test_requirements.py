@@ -279,6 +279,46 @@ def test_requirements_are_the_issues_list_items() -> None:
     assert [t for t, _ in told(f"- CSV\n- {'x' * 900}\n* * *\n")] == ["CSV", "x" * 900]
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        "(optional) log it",
+        "Optional: log it",
+        "**Optional:** log it",
+        "Optional - log it",
+        "Optionally log it",
+        "Nice to have: a log",
+        "If possible, log it",
+        "log it (optional)",
+        "log it, optional.",
+        "log it *(nice to have)*",
+        "log it if possible",
+        "a log would be nice to have",
+    ],
+)
+def test_an_item_that_is_marked_as_optional_is_no_must(item: str) -> None:
+    """At its beginning or at its end, however it is marked."""
+    assert told(f"- {item}\n- keep\n") == [(item, False), ("keep", True)]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "`currency` is an optional argument of `receipt`, validated against ISO 4217",
+        "the check is not optional: whoever calls it has to name a currency",
+        "the check must run (not optional)",
+        "the check is not optional",
+        "optional arguments are validated, too",
+        "`optional`: must be a list",
+        "Optional[int] is accepted",
+        "raise if possible values are missing",
+    ],
+)
+def test_an_item_that_speaks_of_something_optional_is_a_must(item: str) -> None:
+    """The word alone says nothing of the item."""
+    assert told(f"- {item}\n") == [(item, True)]
+
+
 def test_an_item_goes_on_in_the_lines_below_it() -> None:
     """A wrapped item is judged whole, with its further paragraphs; what stands at its mark's depth is prose."""
     text = "- raise ValueError for\n  an empty name,\n  optional\n- keep\nprose\n  - deep\n    down\n\n    too\n"

@@ -13,7 +13,14 @@ from surefoot.decisions.signature import Signature
 
 DOUBTED: Final = 0.5
 """Confidence below which a SATISFIED counts as no judgement. What a judge holds against work counts however sure it is."""
-_OPTIONAL: Final = re.compile(r"\b(optional(?:ly)?|nice to have|if possible)\b", re.IGNORECASE)
+_OPTIONAL: Final = re.compile(
+    r"^[^\w`]*(?:optional|nice[ -]to[ -]have|if possible)(?:\s*[:,;)\]*_]|\s+[-\u2013\u2014]\s)"
+    r"|^[^\w`]*optionally\b"
+    r"|(?:[,;:(\[\u2013\u2014]\s*(?:optional(?:ly)?|nice[ -]to[ -]have)|\bif possible"
+    r"|\b(?:is|are|be)(?: an?)? nice[ -]to[ -]have)[^\w`]*$",
+    re.IGNORECASE,
+)
+"""An item's own mark, at its beginning or its end; the word elsewhere tells of something else, such as an argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +39,9 @@ def requirements_of(issue: str) -> tuple[Requirement, ...]:
 
 
 def items_of(issue: str) -> tuple[Requirement, ...]:
-    """The items of its lists alone."""
+    """The items of its lists alone; one is a must unless its first paragraph begins or ends with a mark that says otherwise."""
     return tuple(
-        Requirement(text=" ".join(paragraphs), must=_OPTIONAL.search(" ".join(paragraphs)) is None)
+        Requirement(text=" ".join(paragraphs), must=_OPTIONAL.search(paragraphs[0]) is None)
         for paragraphs in outline(issue).items
     )
 
