@@ -137,4 +137,4 @@ def complaint(names: frozenset[str], answer: ToolCallAnswer) -> str:
 
 def shown_tool(name: str, purpose: str, properties: Mapping[str, object], example: str) -> str:
     """One tool in a prompt."""
-    return f"{name}: {purpose} Parameters: {', '.join(properties)}. Example: {example}"
+    return f"{name}: {purpose} Parameters: {', '.join(properties) or 'none'}. Example: {example}"

@@ -168,6 +168,17 @@ def test_a_forged_tool_is_shown_with_its_standing() -> None:
         assert forged not in offered((EDIT, SHELL, SPEC, forged), intent, small=True)
 
 
+@pytest.mark.parametrize(
+    "schema",
+    ['{"additionalProperties":false,"type":"object"}', '{"properties":{},"type":"object"}'],
+)
+def test_a_tool_may_take_nothing(schema: str) -> None:
+    """Whether or not its schema says that it has no properties."""
+    now = replace(SPEC, name="clock.now", purpose="Tells the time.", schema=schema, example="{}")
+    (shown,) = question_for(replace(scene([]), specs=(now,)), asker(32_768)).tools
+    assert shown == "clock.now: Tells the time. Parameters: none. Example: {}"
+
+
 def test_a_step_that_had_nothing_to_show_says_so() -> None:
     """A step that was never worked on is told from one that was."""
     shown = PlanStep(step_id="check", description="run the tests", intent=StepIntent.VERIFY)

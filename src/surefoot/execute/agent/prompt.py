@@ -192,7 +192,7 @@ def _tool(spec: ToolSpec) -> str:
     required = set(schema.get("required", ()))
     names = {
         f"{name}{'' if name in required else '?'}": kind
-        for name, kind in schema["properties"].items()
+        for name, kind in schema.get("properties", {}).items()
     }
     shown = shown_tool(spec.name, spec.purpose, names, spec.example)
     return f"{shown} [{spec.note}]" if spec.note else shown
