@@ -27,7 +27,8 @@ from surefoot.decisions.signature import (
 from surefoot.kernel.ports import Asker
 from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest, Usage
 
-_FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
+_FENCED: Final = re.compile(r"```(?:json)?\s*\n\s*(?=\{)")
+"""Where a code block begins that holds an object; where it ends only the object itself can tell, as its texts may hold fences."""
 _CUT_OFF: Final = "the answer was cut off at its length limit; say less, e.g. make a smaller edit"
 
 
@@ -206,7 +207,7 @@ class _Adapter(dspy.Adapter):  # type: ignore[misc]  # DSPy ships no types
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         try:
-            data = json.loads(bare(completion))
+            data = object_in(completion)
         except (ValueError, RecursionError) as error:
             raise _unreadable(signature, completion, f"not JSON: {error}") from None
         if not isinstance(data, dict):
@@ -241,13 +242,18 @@ def _unreadable(signature: type[dspy.Signature], completion: str, why: str) -> A
     return error
 
 
-def bare(text: str) -> str:
-    """The JSON of a reply: without a code fence, and without words before and after the outermost braces."""
-    fenced = _FENCE.search(text)
-    if fenced is not None and fenced[1].lstrip().startswith("{"):
-        return fenced[1]
-    start, end = text.find("{"), text.rfind("}")
-    return text[start : end + 1] if 0 <= start < end else text
+def object_in(text: str) -> object:
+    """The JSON of a reply, that of its first code block or that from its first brace on; words before and after are left out.
+
+    Raises:
+        ValueError: There is none.
+    """
+    fenced, brace = _FENCED.search(text), text.find("{")
+    if brace < 0:
+        return json.loads(text)
+    start = fenced.end() if fenced else brace
+    found, _ = json.JSONDecoder().raw_decode(text[start:])
+    return found
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

@@ -103,6 +103,8 @@ class Desk:
         json.dumps(GOOD),
         f"Sure:\n```json\n{json.dumps(GOOD)}\n```\nDone.",
         f"I think {json.dumps(GOOD)} is right",
+        f"I think {json.dumps(GOOD)} is right, not {{}}",
+        f"Take {{this}}:\n```json\n{json.dumps(GOOD)}\n```",
     ],
 )
 def test_the_models_answer_is_a_typed_value(reply: str) -> None:
@@ -121,6 +123,18 @@ def test_the_models_answer_is_a_typed_value(reply: str) -> None:
     assert record.usage.completion_tokens > 0
     assert decode(ToolCallQuestion, desk.ledger.get(record.inputs)) == QUESTION
     assert decode(ToolCallAnswer, desk.ledger.get(record.output)) == made.answer
+
+
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Sure:\n```\n{}\n```\nDone."])
+def test_an_answer_may_hold_code_blocks(around: str) -> None:
+    """A file that is written may be Markdown: the object ends where its braces end, not at the first fence or the last brace."""
+    code = "Use it:\n\n```python\nshop({})\n```\n\n```json\n{\n```\n"
+    params = {"path": "USAGE.md", "create": code}
+    desk = Desk([around.replace("{}", json.dumps({**GOOD, "params": params}, indent=1))])
+    made = desk.decide()
+    assert isinstance(made, Decision)
+    assert made.answer.params == params
+    assert len(desk.model.asked) == 1
 
 
 @pytest.mark.parametrize(
