@@ -29,6 +29,7 @@ from surefoot.execute import (
     Weights,
     can_fix,
 )
+from surefoot.execute.example_tests import ExampleWriter
 from surefoot.findings import (
     AUDIT_LIMITS,
     BASELINE_NAME,
@@ -583,6 +584,7 @@ def drive(
         risk_flags=policy.resolve().risk_flags,
         strict=frozen.strict,
         meter=_meter(session, ceilings),
+        examples=ExampleWriter(trees=workspace, suite=parts.suite),
     )
     work = given(session, workspace, Desk(prover=prover, metered=metered, judges=judges))
     turn = TurnPorts(

@@ -585,6 +585,7 @@ class Evidence:
         "base-tests",
         "new-tests",
         "tests-apart",
+        "issue-examples",
         "findings",
         "changed-files",
         "review",

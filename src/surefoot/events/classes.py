@@ -11,6 +11,7 @@ TestPurpose: TypeAlias = Literal[
     "base-tests",
     "apart",
     "falsify",
+    "examples",
     "flaky",
     "accept",
     "check",

@@ -19,6 +19,7 @@ from surefoot.events.work import (
 )
 from surefoot.judgements import Mutant
 from surefoot.kernel import evidence
+from surefoot.kernel.examples import Examples, WriteExamples
 from surefoot.kernel.guess import EARLY_FROM_S, Guesser, Reach, is_worth, is_worth_watching
 from surefoot.kernel.impact import Impact, missed
 from surefoot.kernel.imports import Imports
@@ -83,6 +84,9 @@ class Prover:
 
     noticing: frozenset[str] = frozenset()
     """New tests that are known to notice what no other test does; they may pass on the base, too."""
+
+    examples: WriteExamples | None = None
+    """Makes tests of what the issue shows; None: nobody asks."""
 
     settled: dict[TreeId, frozenset[str]] = field(default_factory=dict)
     """Flaky tests of trees that were looked at before in this process."""
@@ -292,9 +296,13 @@ class Prover:
                 evidence.new_tests(fresh, on_base, after, (falsified, event), noticing=noticing)
             )
         brought = self._brought(judged, base, diff, fresh)
+        without = self.workspace.overlay(judged, base, brought) if brought else judged
         if brought and not failed(proofs):
-            without = self.workspace.overlay(judged, base, brought)
             proofs.append(self._apart(without, base, targets_of(units), changed))
+        if self.examples is not None and not failed(proofs):
+            proofs += Examples(
+                journal=self.journal, trees=self.workspace, suite=self.suite, write=self.examples
+            ).hold(units, base, without)
         return tuple(proofs)
 
     def _brought(

@@ -11,6 +11,7 @@ from surefoot.events.classes import TestPurpose
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import RunResumed
 from surefoot.events.work import FactLearned, TestsRan
+from surefoot.execute.example_tests import ExampleWriter
 from surefoot.kernel.evidence import SETTLED
 from surefoot.kernel.impact import Impact
 from surefoot.kernel.journal import Journal
@@ -200,13 +201,17 @@ class Proofs:
         journal = Journal(_ReadOnlyLedger(self.run_id, self.get), SystemClock())
         journal.state = state
         base = state.opened.base_tree if state.opened else None
+        suite = _RecordedSuite()
+        asked = any(key.purpose == "examples" for key in state.tests)
         return _RecordedProver(
             journal=journal,
             workspace=self.trees,
-            suite=_RecordedSuite(),
+            suite=suite,
             audit=_no_audit,
             risk_flags=frozenset(flags),
             strict=self.strict,
+            # A run that asked for none, as all did once, is not held to any.
+            examples=ExampleWriter(trees=self.trees, suite=suite) if asked else None,
             settled={t: frozenset(self._flaky.get(t, ())) for t in self._tested},
             unsteady={} if base is None else {base: frozenset(self._loose)},
         )

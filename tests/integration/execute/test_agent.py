@@ -951,3 +951,37 @@ def test_no_step_is_taken_when_the_time_is_up(surefoot: Surefoot, tmp_path: Path
     record = events(surefoot, root, run["run_id"])
     calls = [e for e in record if e["kind"] == "tool.called"]
     assert len(calls) < 5
+
+
+EXAMPLE = "`show(250)` gives '2.5' where '2.50' is right"
+
+
+def test_what_the_issue_shows_has_to_come_true(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A new test that fails on the base proves nothing while the issue's own example does not hold."""
+    passing = "from till.receipt import line\n\n\ndef test_line():\n    assert line('tea', 0)\n"
+    root = repository(tmp_path, {**BUG, "tests/test_till.py": passing})
+    marked = "from till import money\n\n\ndef test_mark():\n    assert money.MARK == 1\n"
+    beside = [
+        call(
+            "file_edit",
+            path="till/money.py",
+            search='"""Amounts."""',
+            replace='"""Amounts."""\n\nMARK = 1',
+        ),
+        call("file_edit", path="tests/test_mark.py", create=marked),
+        done(),
+    ]
+    options = ("--strategy", "agent", "--max-iterations", "1")
+    run = solve(surefoot, root, EXAMPLE, beside, *options)
+    assert run["status"] != "complete"
+    assert (
+        "does not hold: show(250) gives '2.50'"
+        in (root / ".surefoot/runs" / str(run["run_id"]) / "report.md").read_text()
+    )
+    mended = [*beside[:2], BUG_EDITS[3], done()]
+    run = solve(surefoot, root, EXAMPLE, mended, *options)
+    assert run["status"] == "complete", run["reason"]
+    evidence = {e["kind"]: e["after"] for e in run["evidence"]}  # type: ignore[attr-defined]
+    assert evidence["issue-examples"] == "holds: show(250) gives '2.50'"
+    checked = surefoot("verify", str(run["run_id"]), cwd=root)
+    assert checked.returncode == 0, checked.stdout + checked.stderr

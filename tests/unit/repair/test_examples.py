@@ -77,6 +77,11 @@ def test_no_example(text: str) -> None:
         "I ran f(1, 2) and got 5. Expected `3`.",
         "f(1, 2)\n\nGot: raises ValueError\nExpected: `f(1, 2) == 3`",
         "The docs say f(1, 2) == 3, which fails.",
+        "`f(1, 2)` gives 5 where 3 is right",
+        "`f(1, 2)` is 5, but `3` would be expected",
+        "`f(1, 2)` returns 5 instead of 3.",
+        "`f(1, 2)` gave 5 rather than 3",
+        "`f(1, 2)` must return 3 instead of 5",
     ],
 )
 def test_issue_examples(text: str) -> None:

@@ -20,8 +20,15 @@ _AFTER: Final = re.compile(
 )
 _EXPECTED: Final = re.compile(
     r"(?:expected(?:\s+(?:result|value|output|answer))?(?:\s*(?:is|was|to be|:|=))?|"
-    r"should\s+(?:be|return|give|have been|equal)|instead\s+of\s+(?:the\s+)?correct|"
+    r"(?:should|must)\s+(?:be|return|give|have been|equal)|instead\s+of\s+(?:the\s+)?correct|"
+    r"\b(?:returns?|returned|gives?|gave|yields?|(?:is|was)(?=\s+`?[-+\d\[({'\"TFN]))\s+[^\n;]{1,60}?"
+    r"\s(?:instead\s+of|rather\s+than)(?:\s+(?:the\s+)?correct)?(?=\s)|"
     r"correct(?:\s+(?:result|value|answer))?\s+(?:is|would be))\s*:?\s*",
+    re.IGNORECASE,
+)
+_RIGHT: Final = re.compile(
+    r"\b(?:where|when|while|but|though)\s+`?(?P<value>[^\s`][^`\n]{0,60}?)`?\s+"
+    r"(?:is|was|would\s+be)\s+(?:right|correct|expected)\b",
     re.IGNORECASE,
 )
 _GOT: Final = re.compile(
@@ -61,9 +68,7 @@ def from_docstring(text: str, name: str) -> tuple[Example, ...]:
 
 def from_issue(text: str, name: str) -> tuple[Example, ...]:
     """Doctests, arrows, and calls followed by `Expected: y` in an issue; a wrong value that it reports is no example."""
-    doctests = (
-        () if _GOT.search(text) or _EXPECTED.search(text) else tuple(_doctests(text, name, "issue"))
-    )
+    doctests = () if _GOT.search(text) or _says(text) else tuple(_doctests(text, name, "issue"))
     return _unique([*_told(text, name), *doctests, *_arrows(text, name, "issue")])
 
 
@@ -257,7 +262,12 @@ def _arrows(text: str, name: str, origin: str) -> Iterator[Example]:
 
 def _reports_wrong(rest: str) -> bool:
     """Whether what follows a call in an issue tells the wrong value that it gave, or the right one later."""
-    return _GOT.match(rest) is not None or _EXPECTED.search(rest[:_REACH]) is not None
+    return _GOT.match(rest) is not None or _says(rest[:_REACH])
+
+
+def _says(text: str) -> bool:
+    """Whether a text tells somewhere what would be right."""
+    return _EXPECTED.search(text) is not None or _RIGHT.search(text) is not None
 
 
 def _told(text: str, name: str) -> Iterator[Example]:
@@ -268,10 +278,12 @@ def _told(text: str, name: str) -> Iterator[Example]:
             calls[index + 1][1] - len(calls[index + 1][0]) if index + 1 < len(calls) else len(text)
         )
         reach = text[end : min(end + _REACH, limit)]
-        told = _EXPECTED.search(reach)
-        if told is None:
-            continue
-        value = literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
+        told, right = _EXPECTED.search(reach), _RIGHT.search(reach)
+        value = None
+        if right is not None and (told is None or right.start() <= told.start()):
+            value = right["value"] if is_literal(right["value"]) else None
+        elif told is not None:
+            value = literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
         if value is not None:
             yield Example(call=call, expected=value, origin="issue")
 
