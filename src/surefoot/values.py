@@ -498,6 +498,8 @@ class ToolSpec:
     """`read`: looks at the worktree. `write`: changes files in it. `run`: executes something inside the sandbox."""
     example: str
     """Parameters of a typical call, as canonical JSON text."""
+    looks: bool = False
+    """Of a tool that changes files: most of its calls only look, so it is for steps that look, too."""
     artifact: Digest | None = None
     """Of a forged tool: the version that serves now."""
     note: str = ""

@@ -1,6 +1,7 @@
 """A tool call's prompt fits the model, and drops the oldest words first."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -18,16 +19,23 @@ from surefoot.execute.agent.prompt import (
 )
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
+from surefoot.kernel.ports import RunningProcess
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import ScriptedModel
+from surefoot.toolbox.default import default_toolbox
+from surefoot.toolbox.lsp.servers import SPEC as LSP
+from surefoot.toolbox.shell import Shelter
 from surefoot.values import (
     Ceilings,
+    Command,
     Complexity,
     Digest,
     Message,
     PlanIR,
     PlanStep,
+    ProcessResult,
+    SandboxLevel,
     StepIntent,
     ToolCall,
     ToolOutcome,
@@ -124,26 +132,51 @@ def test_a_small_model_is_offered_five_actions() -> None:
 
 EDIT = replace(SPEC, name="file_edit", effect="write")
 SHELL = replace(SPEC, name="shell", effect="run")
-SEARCH = replace(SPEC, name="ripgrep")
+
+
+class _NoProcesses:
+    """What tools are made with that are never called."""
+
+    level = SandboxLevel.NONE
+
+    def run(self, command: Command) -> ProcessResult:
+        raise NotImplementedError
+
+    def start(self, command: Command) -> RunningProcess:
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize(
     ("intent", "few", "told"),
     [
-        (StepIntent.INVESTIGATE, "file_read ripgrep file_edit", "file_read, ripgrep"),
-        (StepIntent.MODIFY, "file_read file_edit ripgrep", "file_read, file_edit, ripgrep"),
+        (StepIntent.INVESTIGATE, "file_read ripgrep lsp", "file_read, ripgrep, lsp"),
+        (StepIntent.MODIFY, "file_read ripgrep file_edit", "file_read, ripgrep, file_edit, lsp"),
         (StepIntent.VERIFY, "file_read file_edit shell", ""),
+        (
+            StepIntent.SYNTHESIZE,
+            "file_read ripgrep file_edit",
+            "file_read, ripgrep, file_edit, lsp",
+        ),
     ],
 )
 def test_the_intent_of_a_step_says_which_tools_are_for_it(
     intent: StepIntent, few: str, told: str
 ) -> None:
-    """A large model is told, and offered all; a small one gets those first. What fails may need any tool."""
-    specs = (SPEC, EDIT, SHELL, SEARCH)
+    """Of the product's own tools a large model is told, and offered all; a small one gets those. What fails may need any."""
+    box = default_toolbox(_NoProcesses(), Shelter(env={}), path=os.environ["PATH"])
+    server = replace(SPEC, name="clock.now", effect="run")
+    specs = (*box.specs, LSP, server)
     assert " ".join(s.name for s in offered(specs, intent, small=True)) == few
     shown = replace(scene([]), specs=specs, step=replace(STEP, intent=intent))
     step = question_for(shown, asker(32_768)).step
     assert step.partition("\nMeant for it: ")[2] == told
+
+
+def test_a_small_model_is_offered_as_many_tools_where_few_look() -> None:
+    """Where too few tools look, the next one in their order is offered."""
+    box = default_toolbox(_NoProcesses(), Shelter(env={}), path=os.environ["PATH"])
+    few = offered(box.specs, StepIntent.INVESTIGATE, small=True)
+    assert [s.name for s in few] == ["file_read", "ripgrep", "file_edit"]
 
 
 @pytest.mark.parametrize("most", [10, 100, 1_000])

@@ -486,7 +486,7 @@ class _Turn:
             ToolResultQuestion(
                 step_id=step.step_id,
                 tool=call.tool,
-                effect=spec.effect,
+                effect="read" if spec.looks and not outcome.changed else spec.effect,
                 outcome=outcome,
                 was_repeated=repeated,
                 repeated_before=self._repeated,

@@ -29,6 +29,13 @@ _MEANT: Final[Mapping[StepIntent, tuple[str, ...]]] = {
 }
 """Effects of the tools that a step is about; the others can be called, too. A step that verifies is worked on where
 something fails, so it may need any."""
+_FEW: Final[Mapping[StepIntent, tuple[str, ...]]] = {
+    StepIntent.INVESTIGATE: ("read", "read", "read"),
+    StepIntent.MODIFY: ("read", "read", "write"),
+    StepIntent.VERIFY: ("run", "read", "write"),
+    StepIntent.SYNTHESIZE: ("read", "read", "write"),
+}
+"""Effects of the tools that a small model is offered: it can use no more, so what the step cannot do without comes in."""
 _CHARACTERS_A_TOKEN: Final = 3
 _MOST_TOKENS: Final = 48_000
 """Of a question, whatever the model could hold: every call is paid for."""
@@ -126,11 +133,20 @@ def answer_tokens(asker: Asker) -> int:
 
 
 def offered(specs: Sequence[ToolSpec], intent: StepIntent, *, small: bool) -> tuple[ToolSpec, ...]:
-    """The tools that a model is shown: all, or for a small one a few, those first that the step's intent is about."""
+    """The tools that a model is shown, in their order: all, or for a small one a few, one for each thing that the step needs."""
     if not small:
         return tuple(specs)
-    aside = [s for s in specs if s.artifact is not None or s.effect not in _MEANT[intent]]
-    return tuple(sorted(specs, key=lambda spec: spec in aside)[:FEW_ACTIONS])
+    own = [n for n, spec in enumerate(specs) if spec.artifact is None]
+    chosen: list[int] = []
+    for effect in _FEW[intent]:
+        chosen += [n for n in own if n not in chosen and _has(specs[n], (effect,))][:1]
+    chosen += [n for n in own if n not in chosen]
+    return tuple(specs[n] for n in sorted(chosen[:FEW_ACTIONS]))
+
+
+def _has(spec: ToolSpec, effects: Sequence[str]) -> bool:
+    """Whether a tool is for one of these effects."""
+    return spec.effect in effects or (spec.looks and "read" in effects)
 
 
 def cut(text: str, most: int) -> str:
@@ -212,7 +228,7 @@ def _plan(scene: Scene) -> str:
 
 
 def _step(step: PlanStep, specs: Sequence[ToolSpec]) -> str:
-    meant = [spec.name for spec in specs if spec.effect in _MEANT[step.intent]]
+    meant = [spec.name for spec in specs if _has(spec, _MEANT[step.intent])]
     tools = f"\nMeant for it: {', '.join(meant)}" if len(meant) < len(specs) else ""
     files = f"\nFiles: {', '.join(step.target_files)}" if step.target_files else ""
     reached = "".join(f"\nReached when: {told}" for told in step.acceptance)

@@ -20,7 +20,7 @@ from surefoot.toolbox.programs import Programs
 from surefoot.toolbox.specs import failed, number, spec, text
 from surefoot.values import ToolOutcome, ToolSpec
 
-SPEC: Final = spec(
+_SPEC: Final = spec(
     "lsp",
     "Asks the language server about a name: its definition, all references, its type and documentation (hover), a rename "
     "in all files, or the diagnostics of a file; use it where the meaning of a name counts and not its text.",
@@ -39,6 +39,7 @@ SPEC: Final = spec(
     required=("action", "path"),
     example={"action": "references", "path": "shop/cart.py", "line": 12, "symbol": "total"},
 )
+SPEC: Final = replace(_SPEC, looks=True)
 
 
 class LanguageServers:
