@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from surefoot.execute.agent.prompt import (
     outdated,
     prompt_tokens,
     question_for,
+    remembered,
 )
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
@@ -262,3 +264,34 @@ def test_a_file_that_changed_since_it_was_read_is_shown_as_it_is() -> None:
     assert "a.py changed since; below it stands as it is now" in told
     assert "old" not in told.replace("older", "")
     assert "other" in told
+
+
+@pytest.mark.parametrize("spelled", ["a/b.py", "./a/b.py", "a//./b.py", "{root}/a/b.py", "c/b.py"])
+def test_a_file_is_remembered_by_one_name(tmp_path: Path, spelled: str) -> None:
+    """However a model spells a path, absolute or through a link, a later change of the file is seen."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b.py").write_text("")
+    (tmp_path / "c").symlink_to("a")
+    path = spelled.format(root=tmp_path)
+    read = ToolCall(tool="file_read", parameters=json.dumps({"path": path, "first_line": 2}))
+    edit = ToolCall(tool="file_edit", parameters=json.dumps({"path": "a/b.py"}))
+    taken = [
+        Taken(call=remembered(read, tmp_path), outcome=ToolOutcome(ok=True, output="old")),
+        Taken(call=edit, outcome=ToolOutcome(ok=True, output="", changed=("a/b.py",))),
+    ]
+    assert outdated(taken) == {0: "a/b.py"}
+    assert json.loads(taken[0].call.parameters)["first_line"] == 2
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ['{"path":"."}', '{"path":"../b.py"}', '{"path":3}', '{"path":"a\\u0000"}', "[]", "{}"],
+)
+def test_what_names_no_file_of_the_worktree_is_remembered_as_it_was(
+    tmp_path: Path, parameters: str
+) -> None:
+    """A folder, a path outside, or none at all; other tools have paths of their own."""
+    call = ToolCall(tool="file_read", parameters=parameters)
+    assert remembered(call, tmp_path) == call
+    other = ToolCall(tool="shell", parameters='{"path":"./a.py"}')
+    assert remembered(other, tmp_path) == other

@@ -67,7 +67,7 @@ from surefoot.events.orchestration import PlanRevised
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checked, Checks
-from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated
+from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated, remembered
 from surefoot.kernel.asking import ask
 from surefoot.kernel.evidence import is_whole
 from surefoot.kernel.ports import (
@@ -480,7 +480,7 @@ class _Turn:
         if outcome.changed:
             self._look()
         self._effective += outcome.ok
-        self._taken.append(Taken(call=call, outcome=outcome))
+        self._taken.append(Taken(call=remembered(call, p.workspace.path), outcome=outcome))
         result = ruled(
             TOOL_RESULT,
             ToolResultQuestion(

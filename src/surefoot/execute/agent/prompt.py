@@ -1,10 +1,13 @@
 """A tool call's question within a token budget: rebuilt for each call from plan, facts, tests and what the step did."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
+from surefoot.codec import canonical
 from surefoot.decisions.tool_call import ToolCallQuestion, shown_tool
 from surefoot.kernel.ports import Asker
 from surefoot.values import (
@@ -189,6 +192,26 @@ def outdated(taken: Sequence[Taken]) -> Mapping[int, str]:
             found.update({place: path} if path in changed else {})
         changed.update(one.outcome.changed)
     return found
+
+
+def remembered(call: ToolCall, root: Path) -> ToolCall:
+    """The call with the path of a file that it read spelled as `changed` spells it: from the worktree, links followed."""
+    given: Any = json.loads(call.parameters) if call.tool == _READS else None
+    path = given.get("path") if isinstance(given, dict) else None
+    if not isinstance(path, str) or "\0" in path:
+        return call
+    top = os.path.realpath(root)
+    real = os.path.realpath(root / path)
+    try:
+        real.encode()
+    except (
+        UnicodeEncodeError
+    ):  # a link to a name that is no text, which no change is told of by either
+        return call
+    if not real.startswith(f"{top}/"):
+        return call
+    whole = {**given, "path": real.removeprefix(f"{top}/")}
+    return replace(call, parameters=canonical(whole).decode())
 
 
 def present(taken: Sequence[Taken], now: Mapping[str, str]) -> tuple[Taken, ...]:
