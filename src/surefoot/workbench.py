@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from surefoot.context import RepositoryMap
+from surefoot.context import RepositoryMap, outline
 from surefoot.execute.agent import AgentExecutor
 from surefoot.execute.agent import Surroundings as Place
 from surefoot.kernel.ports import (
@@ -123,7 +123,7 @@ class Workbench:
             more = (languages, *mcp.tools(workspace))
             for trouble in mcp.troubles:
                 self.warn(trouble)
-            box = default_toolbox(self.processes, shelter, path=path, more=more)
+            box = default_toolbox(self.processes, shelter, path=path, outliner=outline, more=more)
             yield self.tools(box if self.forging is None else self._forging(box, self.forging))
 
     def _forging(self, box: Toolbox, given: Forging) -> Toolbox:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from surefoot import codec
+from surefoot.context import outline
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Toolbox, Workspace
@@ -42,7 +43,7 @@ def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
     python = (Path(sys.prefix), Path(sys.base_prefix))
     path = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin"
     shelter = Shelter(env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}, reads=python)
-    yield default_toolbox(processes, shelter, path=os.environ["PATH"])
+    yield default_toolbox(processes, shelter, path=os.environ["PATH"], outliner=outline)
     processes.close()
 
 

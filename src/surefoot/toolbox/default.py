@@ -5,14 +5,19 @@ from collections.abc import Sequence
 from surefoot.kernel.ports import Processes
 from surefoot.toolbox.box import Box
 from surefoot.toolbox.file_edit import FileEditor
-from surefoot.toolbox.file_read import FileReader
+from surefoot.toolbox.file_read import FileReader, Outliner
 from surefoot.toolbox.ripgrep import Ripgrep, find_ripgrep
 from surefoot.toolbox.shell import Shell, Shelter
 from surefoot.toolbox.tool import Tool
 
 
 def default_toolbox(
-    processes: Processes, shelter: Shelter, *, path: str, more: Sequence[Tool] = ()
+    processes: Processes,
+    shelter: Shelter,
+    *,
+    path: str,
+    outliner: Outliner,
+    more: Sequence[Tool] = (),
 ) -> Box:
     """The four tools that need nothing installed but `rg`, then `more`.
 
@@ -23,7 +28,7 @@ def default_toolbox(
     """
     program = find_ripgrep(path)
     own = (
-        FileReader(),
+        FileReader(outliner),
         Ripgrep(processes, program=program),
         FileEditor(),
         Shell(processes, shelter),

@@ -1,9 +1,9 @@
 """`file_read`: numbered lines of a file, its outline, or what a folder holds."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
 from surefoot.kernel.ports import Workspace
@@ -20,7 +20,7 @@ _ROOM: Final = OUTPUT_CHARACTERS - 500
 
 _SPEC: Final = spec(
     "file_read",
-    f"Read a text file with line numbers, {LINES} lines at once, get the outline of a Python file, or list a folder.",
+    f"Read a text file with line numbers, {LINES} lines at once, get the outline of a source file, or list a folder.",
     "read",
     parameters={
         "path": {"type": "string", "minLength": 1},
@@ -33,8 +33,16 @@ _SPEC: Final = spec(
 )
 
 
+Outliner: TypeAlias = Callable[[str, bytes], Sequence[str] | None]
+"""What a source file of some language defines, a line each; None where nobody can tell."""
+
+
 class FileReader:
     """Reads the worktree as it is now, also what git ignores."""
+
+    def __init__(self, outliner: Outliner) -> None:
+        """`outliner` knows the languages other than Python, whose units can be edited by their names."""
+        self._outliner = outliner
 
     @property
     def spec(self) -> ToolSpec:
@@ -49,7 +57,7 @@ class FileReader:
                 return ToolOutcome(ok=True, output=_listing(place))
             data = content(place)
             if flag(parameters, "outline"):
-                return ToolOutcome(ok=True, output=_outline(place, data))
+                return ToolOutcome(ok=True, output=_outline(place, data, self._outliner))
             first, last = number(parameters, "first_line"), number(parameters, "last_line")
             return ToolOutcome(ok=True, output=_lines(place, data, first, last))
         except UsageError as error:
@@ -80,22 +88,26 @@ def _lines(place: Place, data: bytes, first: int | None, last: int | None) -> st
     return "\n".join((head, *shown))
 
 
-def _outline(place: Place, data: bytes) -> str:
-    suffix = PurePosixPath(place.path).suffix
-    if suffix not in PYTHON:
+def _outline(place: Place, data: bytes, outliner: Outliner) -> str:
+    is_python = PurePosixPath(place.path).suffix in PYTHON
+    found = _units(place, data) if is_python else outliner(place.path, data)
+    if found is None:
         raise UsageError(
-            f"there is no outline of {suffix or 'such'} files, only of Python; "
-            "read lines, or look for definitions with ripgrep"
+            f"there is no outline of {named(place.path)}; read lines, or look for definitions with ripgrep"
         )
-    tree = tree_of(data)
-    if isinstance(tree, str):
-        raise UsageError(f"{named(place.path)} is not valid Python: {tree}; read its lines instead")
-    found = [f"{s.first}-{s.last} {s.head}" for s in spans(tree)]
-    shown = clip_lines(found, _ROOM)
+    shown = clip_lines(list(found), _ROOM)
     if len(shown) < len(found):
         shown.append(f"[{len(found) - len(shown)} more; look for them with ripgrep]")
     count = len(lines_of(data.decode("utf-8", "replace")))
-    return "\n".join((f"{place.path}, {count} lines, {len(found)} classes and functions", *shown))
+    kind = "classes and functions" if is_python else "definitions"
+    return "\n".join((f"{place.path}, {count} lines, {len(found)} {kind}", *shown))
+
+
+def _units(place: Place, data: bytes) -> list[str]:
+    tree = tree_of(data)
+    if isinstance(tree, str):
+        raise UsageError(f"{named(place.path)} is not valid Python: {tree}; read its lines instead")
+    return [f"{s.first}-{s.last} {s.head}" for s in spans(tree)]
 
 
 def _listing(place: Place) -> str:

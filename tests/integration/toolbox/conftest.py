@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from surefoot.context import outline
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Processes, Workspace
@@ -79,7 +80,7 @@ def box(processes: Processes) -> Box:
     shelter = Shelter(
         env={"PATH": "/usr/local/bin:/usr/bin:/bin"}, limits=Limits(wall_s=120, file_bytes=1024**2)
     )
-    return default_toolbox(processes, shelter, path=os.environ["PATH"])
+    return default_toolbox(processes, shelter, path=os.environ["PATH"], outliner=outline)
 
 
 @pytest.fixture

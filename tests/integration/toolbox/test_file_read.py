@@ -67,7 +67,7 @@ def test_one_endless_line_is_cut_and_says_so(call: Call, workspace: Workspace) -
     [
         ({"first_line": 9}, "has 3 lines; first_line 9 is behind its end"),
         ({"first_line": 3, "last_line": 2}, "last_line 2 comes before first_line 3"),
-        ({"outline": True}, "there is no outline of .txt files, only of Python"),
+        ({"outline": True}, "there is no outline of 'notes.txt'; read lines"),
     ],
 )
 def test_a_question_without_an_answer_says_why(
@@ -97,6 +97,36 @@ def test_an_outline_names_units_as_an_edit_takes_them(call: Call) -> None:
         "16-18 def Agenda.add(self, entry, *, day=None)",
         "21-24 def parse(text)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "shown"),
+    [
+        ("a.js", "class Till {\n  add(x) {}\n}\n", ["1 class Till {", "2   add(x) {}"]),
+        ("a.ts", "\ninterface Till { n: number }\n", ["2 interface Till { n: number }"]),
+        ("a.tsx", "export function Till() {}\n", ["1 export function Till() {}"]),
+        ("a.go", "package a\n\nfunc Add() {}\n", ["3 func Add() {}"]),
+        ("a.rs", "struct Till;\nfn add() {}\n", ["1 struct Till;", "2 fn add() {}"]),
+        ("a.java", "class Till {\n  void add() {}\n}\n", ["1 class Till {", "2   void add() {}"]),
+        ("a.rb", "class Till\n  def add; end\nend\n", ["1 class Till", "2   def add; end"]),
+        ("a.c", "int add(int a) { return a; }\n", ["1 int add(int a) { return a; }"]),
+        ("a.cpp", "class Till { int n; };\n", ["1 class Till { int n; };"]),
+    ],
+)
+def test_an_outline_of_another_language_shows_the_lines_of_its_definitions(
+    call: Call, workspace: Workspace, path: str, code: str, shown: list[str]
+) -> None:
+    """With their numbers and their indentation, as the map of the repository shows them."""
+    write(workspace, path, code)
+    first, *lines = call("file_read", path=path, outline=True).output.splitlines()
+    assert first == f"{path}, {code.count(chr(10))} lines, {len(shown)} definitions"
+    assert lines == shown
+
+
+def test_what_no_grammar_gets_on_with_has_no_outline(call: Call, workspace: Workspace) -> None:
+    """It says so, and what to do instead."""
+    write(workspace, "deep.js", "(" * 300)
+    assert "no outline of 'deep.js'" in call("file_read", path="deep.js", outline=True).error
 
 
 def test_the_outline_of_a_broken_file_says_where_it_is_broken(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surefoot.context import outline
 from surefoot.execute.agent.prompt import (
     Scene,
     Taken,
@@ -165,7 +166,9 @@ def test_the_intent_of_a_step_says_which_tools_are_for_it(
     intent: StepIntent, few: str, told: str
 ) -> None:
     """Of the product's own tools a large model is told, and offered all; a small one gets those. What fails may need any."""
-    box = default_toolbox(_NoProcesses(), Shelter(env={}), path=os.environ["PATH"])
+    box = default_toolbox(
+        _NoProcesses(), Shelter(env={}), path=os.environ["PATH"], outliner=outline
+    )
     server = replace(SPEC, name="clock.now", effect="run")
     specs = (*box.specs, LSP, server)
     assert " ".join(s.name for s in offered(specs, intent, small=True)) == few
@@ -176,7 +179,9 @@ def test_the_intent_of_a_step_says_which_tools_are_for_it(
 
 def test_a_small_model_is_offered_as_many_tools_where_few_look() -> None:
     """Where too few tools look, the next one in their order is offered."""
-    box = default_toolbox(_NoProcesses(), Shelter(env={}), path=os.environ["PATH"])
+    box = default_toolbox(
+        _NoProcesses(), Shelter(env={}), path=os.environ["PATH"], outliner=outline
+    )
     few = offered(box.specs, StepIntent.INVESTIGATE, small=True)
     assert [s.name for s in few] == ["file_read", "ripgrep", "file_edit"]
 
