@@ -237,6 +237,23 @@ def test_all_guides_of_a_repository_are_shown(surefoot: Surefoot, tmp_path: Path
     assert run["status"] == "complete", run["reason"]
 
 
+def test_the_guide_of_a_folder_is_shown_once_a_file_of_it_was_read(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """Before the root's, since it is nearer; a model that misses it gives up here."""
+    guides = {"AGENTS.md": "Use tabs.\n", "till/AGENTS.md": "Count cents.\n"}
+    root = repository(tmp_path, BUG | guides)
+    nearest = r"till/AGENTS\.md:\nCount cents\.\n\nAGENTS\.md:\nUse tabs\."
+    missed = {
+        "purpose": "tool_call",
+        "pattern": rf"(?s)\A(?!.*{nearest}).*^1\. file_read ",
+        "reply": done(),
+    }
+    rules = script(BUG_EDITS, [missed])
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", rules, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+
+
 def test_what_a_run_decided_can_be_read_and_learned_from(
     surefoot: Surefoot, tmp_path: Path
 ) -> None:

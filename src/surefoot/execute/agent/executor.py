@@ -67,6 +67,7 @@ from surefoot.events.orchestration import PlanRevised
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checked, Checks
+from surefoot.execute.agent.guides import Guides, worked_on
 from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated, remembered
 from surefoot.kernel.asking import ask
 from surefoot.kernel.evidence import is_whole
@@ -95,8 +96,6 @@ from surefoot.values import (
     Usage,
 )
 
-_CONVENTIONS: Final = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/CONTRIBUTING.md")
-_CONVENTION_CHARACTERS: Final = 3_000
 _PLAN_CHARACTERS: Final = 12_000
 _SHOWN: Final = 160
 _MOST_FACTS: Final = 30
@@ -210,7 +209,7 @@ class _Turn:
             record=ports.task.calls,
             seed=ports.task.seed,
         )
-        self._conventions = self._read_conventions()
+        self._guides = Guides(ports.workspace, ports.task.base_tree)
         task, asker = ports.task, ports.asker
         self._map = ports.around.overview(
             ports.workspace, task.tree, self._issue(), asker.context_tokens // _MAP_SHARE
@@ -253,17 +252,6 @@ class _Turn:
         )
         return ruled(ENVIRONMENT, question, p.notebook, assess)
 
-    def _read_conventions(self) -> str:
-        """What the repository tells those who work on it, in the order of the names; a text that two files share once."""
-        workspace, tree = self._p.workspace, self._p.task.base_tree
-        texts: dict[str, str] = {}
-        for path in _CONVENTIONS:
-            data = workspace.read(tree, path)
-            if data is not None:
-                texts.setdefault(data.decode(errors="replace").strip(), path)
-        each = _CONVENTION_CHARACTERS // max(1, len(texts))
-        return "\n\n".join(f"{path}:\n{cut(text, each)}" for text, path in texts.items() if text)
-
     def _issue(self) -> str:
         unit = self._p.task.unit
         said = [unit.issue.text.strip() or unit.issue.title]
@@ -303,7 +291,7 @@ class _Turn:
             DEEP_PLANNING if deep_due(judged) else PLANNING,
             PlanningQuestion(
                 environment=self._place.summary,
-                conventions=self._conventions,
+                conventions=self._guides.about(unit.plan.changes_in),
                 repository=cut(self._map, _PLAN_CHARACTERS),
                 issue=cut(self._issue(), _PLAN_CHARACTERS),
                 tests=cut(self._tests(), _PLAN_CHARACTERS // 2),
@@ -441,7 +429,7 @@ class _Turn:
         specs = offered(p.toolbox.specs, step.intent, small=self._place.small_model)
         scene = Scene(
             environment=self._place.summary,
-            conventions=self._conventions,
+            conventions=self._guides.about(worked_on(step.target_files, self._taken)),
             repository=self._map,
             issue=self._issue(),
             plan=plan,

@@ -59,6 +59,13 @@ class Taken:
     call: ToolCall
     outcome: ToolOutcome
 
+    @property
+    def path(self) -> str:
+        """The path that the call names; empty when it names none."""
+        given: Any = json.loads(self.call.parameters)
+        path = given.get("path") if isinstance(given, dict) else None
+        return path if isinstance(path, str) else ""
+
     def line(self, number: int) -> str:
         """In one line."""
         words = (self.outcome.output or self.outcome.error).strip().splitlines()
@@ -188,8 +195,7 @@ def outdated(taken: Sequence[Taken]) -> Mapping[int, str]:
     for place in range(len(taken) - 1, -1, -1):
         one = taken[place]
         if one.call.tool == _READS and one.outcome.ok:
-            path = json.loads(one.call.parameters).get("path")
-            found.update({place: path} if path in changed else {})
+            found.update({place: one.path} if one.path in changed else {})
         changed.update(one.outcome.changed)
     return found
 
