@@ -24,7 +24,7 @@ from surefoot.gitops.workspace import GitWorkspace, open_workspace
 from surefoot.kernel.guess import Guesser, Reach
 from surefoot.kernel.impact import missed
 from surefoot.sandbox import open_processes
-from surefoot.suite import PytestSuite, SuitePlan, detect
+from surefoot.suite import PytestSuite, SuitePlan, detect, nothing_tracked
 from surefoot.values import FileEdit, Limits, ReportState, RunId
 
 RUN = RunId(f"bench-impact-{os.getpid()}")
@@ -133,7 +133,13 @@ def main() -> None:
         checkout = stage(patient)
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder)
-            plan = detect(checkout, python=str(python_of(patient)), command=None, environ={})
+            plan = detect(
+                checkout,
+                python=str(python_of(patient)),
+                command=None,
+                environ={},
+                is_tracked=nothing_tracked,
+            )
             assert isinstance(plan, SuitePlan)
             suite = PytestSuite(
                 plan,

@@ -33,7 +33,7 @@ from surefoot.kernel.proof import Prover
 from surefoot.kernel.strength import Meter, unnoticed
 from surefoot.patients import materialise
 from surefoot.sandbox import open_processes
-from surefoot.suite import PytestSuite, SuitePlan, detect
+from surefoot.suite import PytestSuite, SuitePlan, detect, nothing_tracked
 from surefoot.system import SystemClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.values import (
@@ -103,7 +103,7 @@ def taking(used_s: Callable[[], float], work: Callable[[], T]) -> tuple[T, Took]
 def measure(root: Path, python: Path, fix: Mapping[str, str], folder: Path) -> Measured:
     """The mutants of `fix` in the repository at `root`, whose tests `python` runs."""
     repository, clock = Repository.discover(root), SystemClock()
-    plan = detect(root, python=str(python), command=None, environ={})
+    plan = detect(root, python=str(python), command=None, environ={}, is_tracked=nothing_tracked)
     assert isinstance(plan, SuitePlan)  # a Python package, and no command was named
     journal = Journal(MemoryLedger(clock=clock), clock)
     issue = Issue(source="text", text="the fix as it was released")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.fence import processes
 from surefoot import codec
-from surefoot.suite import PytestSuite, SuitePlan, detect
+from surefoot.suite import PytestSuite, SuitePlan, detect, nothing_tracked
 from surefoot.values import Candidate, FileEdit, Limits
 
 CODE = "LIMIT = 10\n\n\ndef add(a, b):\n    return a - b\n"
@@ -72,7 +72,9 @@ def main() -> None:
         root.mkdir()
         (root / "calc.py").write_text(CODE)
         (root / "test_calc.py").write_text(TEST)
-        plan = detect(root, python=sys.executable, command=None, environ={})
+        plan = detect(
+            root, python=sys.executable, command=None, environ={}, is_tracked=nothing_tracked
+        )
         assert isinstance(plan, SuitePlan)
         suite = PytestSuite(plan, processes(), original=root, scratch=Path(folder), limits=Limits())
         with suite.worker(root, [ID]) as worker:

@@ -53,6 +53,7 @@ from surefoot.ledger.blobs import BlobStore
 from surefoot.policy import read_mode
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
+from surefoot.suite import SuitePlan
 from surefoot.upkeep import Lifecycle, open_lifecycle
 from surefoot.values import (
     RESUMABLE,
@@ -108,6 +109,8 @@ def start(
             if project.untrusted:
                 told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
                 journal.record(PolicyWarning(rule="untrusted-settings", what=told))
+            for told in parts.plan.refused if isinstance(parts.plan, SuitePlan) else ():
+                journal.record(PolicyWarning(rule="environment", what=told))
             if project.repository.dirty and (left := uncommitted(project.repository)):
                 told = f"{evidence.names(left)}: not committed, so not part of the run"
                 journal.record(PolicyWarning(rule="uncommitted", what=told))

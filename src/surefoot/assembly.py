@@ -468,6 +468,7 @@ def suite_of(
         python=test.python,
         command=test.command,
         environ=around.environ,
+        is_tracked=project.repository.is_tracked,
         report=test.format,
     )
     limits = limits_of(test)

@@ -151,7 +151,11 @@ def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Ch
         python=test.python,
         command=test.command,
         environ=around.environ,
+        is_tracked=project.repository.is_tracked,
         report=test.format,
     )
     how = f"with {plan.python}" if isinstance(plan, SuitePlan) else f"({plan.format})"
     yield Check(name="tests", ok=True, detail=f"{' '.join(plan.command)} {how}")
+    for told in plan.refused if isinstance(plan, SuitePlan) else ():
+        found, _, mend = told.rpartition("; ")
+        yield Check(name="environment", ok=False, detail=found, mend=mend)

@@ -344,6 +344,8 @@ class Settings(_Section):
         found += [f"hooks.{name}" for name, commands in self.hooks if commands]
         if self.test.command is not None:
             found.append("test.command")
+        if _leads_out(self.test.python):
+            found.append("test.python")
         return tuple(found)
 
     def without_widening(self) -> "Settings":
@@ -366,7 +368,13 @@ class Settings(_Section):
                 "audit": self.audit.model_copy(update={"commands": ()}),
                 "tools": self.tools.model_copy(update={"mcp": (), "lsp": ()}),
                 "hooks": HookSettings.plain(),
-                "test": self.test.model_copy(update={"command": None, "format": None}),
+                "test": self.test.model_copy(
+                    update={
+                        "command": None,
+                        "format": None,
+                        "python": None if _leads_out(self.test.python) else self.test.python,
+                    }
+                ),
             }
         )
 
@@ -375,6 +383,11 @@ def _is_beyond(run: RunSettings, key: str) -> bool:
     """Whether a ceiling of the file is above what a bare `solve` has by itself."""
     asked: float | None = getattr(run, key)
     return asked is not None and asked > BUDGETS[Mode.AUTO_FIX_SAFE][CEILINGS.index(key)]
+
+
+def _leads_out(path: str | None) -> bool:
+    """Whether a path is one outside of the checkout, so that what is there would be shown to the tests."""
+    return path is not None and (PurePath(path).is_absolute() or ".." in PurePath(path).parts)
 
 
 def _trusted_profile(settings: Settings) -> Profile:

@@ -61,7 +61,7 @@ from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.sandbox import open_processes
 from surefoot.solver import RuleSolver
-from surefoot.suite import PytestSuite, detect
+from surefoot.suite import PytestSuite, detect, nothing_tracked
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import ScriptedModel
@@ -245,7 +245,13 @@ class Bench:
 
     def ports(self, workspace: Workspace, executor: Executor) -> RunPorts:
         """Real parts around one executor."""
-        plan = detect(self.repository.root, python=sys.executable, command=None, environ={})
+        plan = detect(
+            self.repository.root,
+            python=sys.executable,
+            command=None,
+            environ={},
+            is_tracked=nothing_tracked,
+        )
         suite = self.suite or PytestSuite(
             plan,
             self.processes,

@@ -22,7 +22,7 @@ from surefoot.gitops import Repository
 from surefoot.kernel.ports import Clock, Suite, TrialWorker, TurnOutput
 from surefoot.kernel.strength import Meter, in_words, is_strong, unnoticed
 from surefoot.project import Places, open_project
-from surefoot.suite import PytestSuite, detect
+from surefoot.suite import PytestSuite, detect, nothing_tracked
 from surefoot.testing.clock import FakeClock
 from surefoot.values import Classification, FileEdit, Issue, Limits, RunId, RunStatus
 from surefoot.verify import verify_run
@@ -282,7 +282,13 @@ def test_what_nobody_finds_here_is_left_to_the_agent(bench: Bench) -> None:
     """The executor inside mends the code, and is given the turn again when neither rule nor model finds a test."""
     commit(bench, {"calc.py": CART, "tests/test_calc.py": CART_TESTS.replace("shop", "calc")})
     bench.issue, bench.strict = Issue(source="text", text="`total` leaves the limit out"), True
-    plan = detect(bench.repository.root, python=sys.executable, command=None, environ={})
+    plan = detect(
+        bench.repository.root,
+        python=sys.executable,
+        command=None,
+        environ={},
+        is_tracked=nothing_tracked,
+    )
     bench.suite = PytestSuite(
         plan,
         bench.processes,

@@ -37,11 +37,14 @@ def init(repo: RepoOption = Path()) -> None:
     from surefoot.settings import FILE_NAME
     from surefoot.suite import SuitePlan, detect
 
-    root = Repository.discover(repo).root
+    repository = Repository.discover(repo)
+    root = repository.root
     path = root / FILE_NAME
     if path.exists():
         raise UsageError(f"{path} exists already; edit it, or remove it first")
-    plan = detect(root, python=None, command=None, environ=os.environ)
+    plan = detect(
+        root, python=None, command=None, environ=os.environ, is_tracked=repository.is_tracked
+    )
     ready = [m.spec for m in known_models(places().cache) if m.ready]
     if isinstance(plan, SuitePlan):
         # A place outside of the repository is one of this machine, and is found anew on another.

@@ -72,6 +72,11 @@ class Repository:
                 "HEAD is detached, so there is no branch to put the work on; run `git switch -c NAME` first"
             )
 
+    def is_tracked(self, path: str) -> bool:
+        """Whether git tracks a path of the checkout, or anything below it; where git cannot say, too."""
+        found = self.git().run("ls-files", "-z", "--", f":(literal){path}", ok=None)
+        return found.exit_code != 0 or bool(found.stdout)
+
     def git(self) -> Git:
         """Hardened git on the user's checkout, bound to its folders so that nothing is looked for."""
         return Git(self.root, self.env).bound(

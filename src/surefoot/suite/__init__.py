@@ -1,5 +1,6 @@
 """The project's own tests as typed reports, and as a worker that tries candidates in milliseconds."""
 
+from surefoot.suite.bounds import nothing_tracked
 from surefoot.suite.command_suite import CommandSuite
 from surefoot.suite.detect import detect
 from surefoot.suite.environment import mounts, sees
@@ -23,6 +24,7 @@ __all__ = [
     "is_test_path",
     "languages",
     "mounts",
+    "nothing_tracked",
     "sees",
     "suspicious",
     "suspicious_source",

@@ -4,13 +4,15 @@ import ast
 import configparser
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from surefoot.errors import SettingsError
 from surefoot.suite import layout
+from surefoot.suite.bounds import Bounds, Tracked, Way
 from surefoot.suite.commands import from_package, plan_command
-from surefoot.suite.interpreter import Interpreter, look_at, on_path
+from surefoot.suite.interpreter import SYSTEM, Interpreter, look_at, on_path
 from surefoot.suite.layout import languages
 from surefoot.suite.plan import CommandPlan, SuitePlan
 from surefoot.values import TestFormat
@@ -27,26 +29,50 @@ def detect(
     python: str | None,
     command: tuple[str, ...] | None,
     environ: Mapping[str, str],
+    is_tracked: Tracked,
     report: TestFormat | None = None,
 ) -> SuitePlan | CommandPlan:
     """How the tests of the checkout at `root` are run; `python`, `command` and its `report` are the user's settings.
 
     pytest and unittest get a `SuitePlan`, every other command a `CommandPlan`. Without settings, the language with the
-    most files decides among those whose tests are found.
+    most files decides among those whose tests are found. What `is_tracked` is the repository's, and not believed where
+    it says what to show.
 
     Raises:
         SettingsError: No tests, no usable interpreter, a missing program, or a command whose report cannot be read.
     """
     root = root.resolve()
+    choice = _Choice(environ=environ, bounds=Bounds.of(root, environ, is_tracked))
+    plan = _planned(root, python, command, choice, report)
+    kept = tuple(p for p in plan.carry if not choice.bounds.is_led_out(root / p))
+    return replace(plan, carry=kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """What an interpreter is chosen by, and what was refused meanwhile."""
+
+    environ: Mapping[str, str]
+    bounds: Bounds
+    refused: list[str] = field(default_factory=list)
+
+
+def _planned(
+    root: Path,
+    python: str | None,
+    command: tuple[str, ...] | None,
+    choice: _Choice,
+    report: TestFormat | None,
+) -> SuitePlan | CommandPlan:
     if command:
         asked = _read_command(command)
         if report is not None or asked is None:
-            return plan_command(root, command, report, environ)
-        return _python_plan(root, python or asked[1], asked, environ)
+            return plan_command(root, command, report, choice.environ)
+        return _python_plan(root, python or asked[1], asked, choice)
     own = _own_command(root) if python is None else None
     if own is not None:
-        return plan_command(root, own, None, environ)
-    return _python_plan(root, python, None, environ)
+        return plan_command(root, own, None, choice.environ)
+    return _python_plan(root, python, None, choice)
 
 
 def _own_command(root: Path) -> tuple[str, ...] | None:
@@ -68,14 +94,17 @@ _Asked: TypeAlias = tuple[Runner, str | None, tuple[str, ...]]
 
 
 def _python_plan(
-    root: Path, python: str | None, command: _Asked | None, environ: Mapping[str, str]
+    root: Path, python: str | None, command: _Asked | None, choice: _Choice
 ) -> SuitePlan:
     asked, _, args = command or (None, None, ())
     style = asked or _style(root)
     roots = layout.source_roots(root, ())
-    chosen = _choose(root, python, environ, layout.needs(root, roots) - {"pytest"})
-    inside = [p for p in (*chosen.linked(), *chosen.mapped()) if p.is_relative_to(root)]
-    tops = [p if p in chosen.linked() else p.parent for p in inside]
+    chosen = _choose(root, python, choice, layout.needs(root, roots) - {"pytest"})
+    linked = chosen.linked()
+    inside = [_inside(root, p) for p in (*linked, *chosen.mapped()) if _is_inside(root, p)]
+    named = {_inside(root, p) for p in linked}
+    tops = [p if p in named else p.parent for p in inside]
+    beyond = [p for p in linked if not _is_inside(root, p)]
     return SuitePlan(
         python=chosen.python,
         runner=_runner(chosen, style),
@@ -83,10 +112,54 @@ def _python_plan(
         args=args,
         source_roots=layout.source_roots(root, tops),
         carry=layout.carried(root),
-        reads=(*chosen.roots, *(p for p in chosen.linked() if not p.is_relative_to(root))),
+        reads=(*_installed(chosen, choice), *_sources(chosen, beyond, choice)),
         editable=_shown(root, inside),
+        refused=tuple(dict.fromkeys(choice.refused)),
         languages=languages(root),
     )
+
+
+def _is_inside(root: Path, place: Path) -> bool:
+    return place.resolve().is_relative_to(root)
+
+
+def _inside(root: Path, place: Path) -> Path:
+    """A place of the checkout by a name that begins with the checkout's."""
+    return place if place.is_relative_to(root) else place.resolve()
+
+
+def _installed(chosen: Interpreter, choice: _Choice) -> tuple[Path, ...]:
+    """What of an interpreter's roots may be shown, and the links by which it is called that lie elsewhere."""
+    shown = []
+    for place in chosen.roots:
+        if why := choice.bounds.against_installation(place):
+            choice.refused.append(
+                f"{place}, which {chosen.python} builds on, is not shown to the tests: {why}; make the environment "
+                "anew with a Python that has a folder of its own"
+            )
+        else:
+            shown.append(place)
+    # `~/.local/bin/python3`, say: only the name itself is shown, not the folder that it is in.
+    names = [
+        link
+        for link in Way.to(chosen.python).links
+        if link.is_file() and not any(link.is_relative_to(s) for s in (*SYSTEM, *shown))
+    ]
+    return (*shown, *names)
+
+
+def _sources(chosen: Interpreter, beyond: Sequence[Path], choice: _Choice) -> tuple[Path, ...]:
+    """What of the source trees that an environment imports from elsewhere may be shown."""
+    shown = []
+    for place in beyond:
+        if why := choice.bounds.against_sources(place):
+            choice.refused.append(
+                f"{place}, which a .pth file of {chosen.python} names, is not shown to the tests: {why}; install what "
+                "is there without `-e`, or keep its sources in a folder of their own"
+            )
+        else:
+            shown.append(place)
+    return tuple(shown)
 
 
 def _shown(root: Path, inside: Sequence[Path]) -> tuple[Path, ...]:
@@ -171,27 +244,21 @@ def _has_pytest_settings(root: Path) -> bool:
     return False
 
 
-def _choose(
-    root: Path, python: str | None, environ: Mapping[str, str], needed: frozenset[str]
-) -> Interpreter:
+def _choose(root: Path, python: str | None, choice: _Choice, needed: frozenset[str]) -> Interpreter:
     """The first that there is: the setting, the checkout's environment, the active one, ours, one on PATH."""
     if python is not None:
-        # `root / python` is `python` itself when that is absolute.
-        found = look_at(root / python)
-        if found is None:
-            raise SettingsError(
-                f"`[test] python` is {python!r}, and there is no interpreter at {root / python}; "
-                "write the path of one, e.g. .venv/bin/python"
-            )
-        return found
+        return _named(root, python, choice)
     places = [root / ".venv", root / "venv"]
-    if active := environ.get("VIRTUAL_ENV"):
+    if active := choice.environ.get("VIRTUAL_ENV"):
         places.append(Path(active))
     for place in places:
         if (place / "pyvenv.cfg").is_file() and (found := look_at(place / "bin" / "python")):
-            return found
+            if not choice.bounds.is_own(place):
+                return found
+            choice.refused.append(_distrusted(place))
     ours = look_at(Path(sys.executable))
-    others = [i for i in (ours, *on_path(environ.get("PATH", ""))) if i is not None]
+    on_it = on_path(choice.environ.get("PATH", ""))
+    others = [i for i in (ours, *on_it) if i is not None and not _is_own(i, choice.bounds)]
     if not others:
         raise SettingsError(
             "no Python interpreter was found for the tests: make one with `python3 -m venv .venv` in the "
@@ -199,6 +266,32 @@ def _choose(
         )
     # An import that cannot be resolved may be optional: the nearest one is taken, and its run will tell.
     return min(others, key=lambda i: sum(not i.has(module) for module in needed))
+
+
+def _named(root: Path, python: str, choice: _Choice) -> Interpreter:
+    """The interpreter that the setting names."""
+    # `root / python` is `python` itself when that is absolute.
+    found = look_at(root / python)
+    if found is None:
+        raise SettingsError(
+            f"`[test] python` is {python!r}, and there is no interpreter at {root / python}; "
+            "write the path of one, e.g. .venv/bin/python"
+        )
+    if _is_own(found, choice.bounds):
+        raise SettingsError(f"`[test] python`: {_distrusted(found.python.parent.parent)}")
+    return found
+
+
+def _is_own(found: Interpreter, bounds: Bounds) -> bool:
+    return bounds.is_own(found.python.parent.parent)
+
+
+def _distrusted(env: Path) -> str:
+    return (
+        f"the environment {env} is not used, because git tracks it or files in it, and a repository may not say what the "
+        "tests are shown; make one that git does not track (`git rm -r .venv` where that is tracked, then `python3 -m venv "
+        ".venv`)"
+    )
 
 
 def _runner(chosen: Interpreter, style: Runner) -> Runner:

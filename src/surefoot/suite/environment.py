@@ -1,5 +1,6 @@
 """What a test process sees: its variables, and what is mounted for it."""
 
+import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,8 +60,8 @@ def mounts(carry: Sequence[str], original: Path, root: Path) -> tuple[tuple[Path
     found = []
     for path in carry:
         source, target = original / path, root / path
-        # An empty file is what an earlier mount left behind.
-        missing = not target.exists() or (target.is_file() and target.stat().st_size == 0)
+        # An empty file is what an earlier mount left behind; a link that leads nowhere is the tree's own.
+        missing = not os.path.lexists(target) or (target.is_file() and target.stat().st_size == 0)
         if source.exists() and missing:
             found.append((source, target))
     return tuple(found)

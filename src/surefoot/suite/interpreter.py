@@ -19,7 +19,7 @@ class Interpreter:
     python: Path
     """As it must be called."""
     roots: tuple[Path, ...]
-    """The environment's directory and what it builds on, for the sandbox to show."""
+    """The environment's directory and what it says that it builds on; what of it is shown is decided with `Bounds`."""
     sites: tuple[Path, ...]
     """Directories of installed packages, in order of import."""
 
@@ -33,7 +33,7 @@ class Interpreter:
     def linked(self) -> tuple[Path, ...]:
         """Directories outside the environment that its `.pth` files put on the import path."""
         # Other lines are comments, code, or places inside the environment.
-        found = [Path(line) for line in self._pth_lines() if line.startswith("/")]
+        found = [_plain(line) for line in self._pth_lines() if line.startswith("/")]
         return tuple(dict.fromkeys(p for p in found if p.is_dir()))
 
     def mapped(self) -> tuple[Path, ...]:
@@ -56,7 +56,7 @@ class Interpreter:
                 if match is not None:
                     mapping: object = ast.literal_eval(match[1])
                     if isinstance(mapping, dict):
-                        found |= {str(k): Path(str(v)) for k, v in mapping.items()}
+                        found |= {str(k): _plain(str(v)) for k, v in mapping.items()}
         return found
 
 
@@ -86,6 +86,12 @@ def on_path(path: str) -> Iterator[Interpreter]:
     for directory in path.split(":"):
         if directory and (found := look_at(Path(directory) / "python3")) is not None:
             yield found
+
+
+def _plain(line: str) -> Path:
+    """A path by which it can be told what it lies in."""
+    path = Path(line)
+    return path.resolve() if ".." in path.parts else path
 
 
 def _shown(prefix: Path) -> tuple[Path, ...]:

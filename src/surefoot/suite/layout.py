@@ -173,7 +173,8 @@ def carried(root: Path) -> tuple[str, ...]:
     A file that the tree under test has itself is not carried, so tracked files may be named here.
     """
     built = (p for p in walk(root) if p.suffix in {".so", ".pyd"} or _is_version(root, p))
-    places = (root, *sorted(p for p in root.iterdir() if p.is_dir() and p.name[0] != "."))
+    folders = (p for p in root.iterdir() if p.is_dir() and not p.is_symlink())
+    places = (root, *sorted(p for p in folders if p.name[0] != "."))
     modules = (p / "node_modules" for p in places if (p / "node_modules").is_dir())
     return (*(b.as_posix() for b in built), *(m.relative_to(root).as_posix() for m in modules))
 

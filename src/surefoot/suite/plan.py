@@ -31,6 +31,8 @@ class SuitePlan:
     """Absolute directories that the interpreter needs: its environment and what that builds on."""
     editable: tuple[Path, ...] = ()
     """Directories of the checkout that the environment imports from by itself (editable installs)."""
+    refused: tuple[str, ...] = ()
+    """What was found and is not used or not shown, each with the reason and the mend."""
     languages: tuple[str, ...] = ()
     """Languages of the files, most files first."""
 

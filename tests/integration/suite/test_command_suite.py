@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.kernel.ports import Processes
-from surefoot.suite import CommandSuite, detect
+from surefoot.suite import CommandSuite, detect, nothing_tracked
 from surefoot.values import Candidate, Digest, FileEdit, Limits, ReportState, TestReport
 
 Open = Callable[..., CommandSuite]
@@ -67,7 +67,8 @@ def open_command(processes: Processes, tmp_path: Path) -> Open:
     """The suite of a project, as it is detected."""
 
     def opened(root: Path, wall_s: float = 60.0, **settings: object) -> CommandSuite:
-        given = {"python": None, "command": None, "environ": os.environ} | settings
+        plain = {"python": None, "command": None, "environ": os.environ}
+        given = plain | {"is_tracked": nothing_tracked} | settings
         plan = detect(root, **given)  # type: ignore[arg-type]
         scratch, limits = tmp_path / "scratch", Limits(wall_s=wall_s)
         return CommandSuite(plan, processes, original=root, scratch=scratch, limits=limits)

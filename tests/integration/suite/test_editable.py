@@ -13,7 +13,7 @@ import pytest
 from tests.integration.conftest import Surefoot
 
 from surefoot.kernel.ports import Processes
-from surefoot.suite import PytestSuite, detect
+from surefoot.suite import PytestSuite, detect, nothing_tracked
 from surefoot.values import Limits, ReportState
 
 BACKEND = """
@@ -112,7 +112,7 @@ def run_edited(checkout: Path, processes: Processes, tmp_path: Path) -> tuple[Py
     shutil.copytree(checkout, tree, ignore=shutil.ignore_patterns(".venv", "build", "*.egg-info"))
     init = next(tree.glob("**/__init__.py"))
     init.write_text("VALUE = 'edited'\n")
-    plan = detect(checkout, python=None, command=None, environ={})
+    plan = detect(checkout, python=None, command=None, environ={}, is_tracked=nothing_tracked)
     plan = replace(plan, reads=(*plan.reads, Path(sys.prefix)))
     (tmp_path / "scratch").mkdir()
     limits = Limits(wall_s=300.0)

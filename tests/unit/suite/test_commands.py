@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import SettingsError
-from surefoot.suite import CommandPlan, SuitePlan, detect
+from surefoot.suite import CommandPlan, SuitePlan, detect, nothing_tracked
 
 Write = Callable[[Mapping[str, str]], Path]
 PROGRAMS = ("cargo", "go", "node", "prove")
@@ -42,7 +42,12 @@ def package(script: str, **more: str) -> str:
 
 
 def found(root: Path, environ: Mapping[str, str], **settings: object) -> CommandPlan:
-    given = {"python": None, "command": None, "environ": environ} | settings
+    given = {
+        "python": None,
+        "command": None,
+        "environ": environ,
+        "is_tracked": nothing_tracked,
+    } | settings
     plan = detect(root, **given)  # type: ignore[arg-type]
     assert isinstance(plan, CommandPlan)
     return plan
@@ -139,10 +144,15 @@ def test_the_language_with_most_files_decides(write: Write, environ: Mapping[str
     """Of those whose tests are found; a Python interpreter in the settings decides for Python."""
     root = write({"package.json": package("node --test"), "a.js": "", "b.js": "", "test_x.py": ""})
     assert found(root, environ).format == "node"
-    plan = detect(root, python=sys.executable, command=None, environ=environ)
+    plan = detect(
+        root, python=sys.executable, command=None, environ=environ, is_tracked=nothing_tracked
+    )
     assert isinstance(plan, SuitePlan)
     write({"x.py": "", "y.py": ""})
-    assert isinstance(detect(root, python=None, command=None, environ=environ), SuitePlan)
+    assert isinstance(
+        detect(root, python=None, command=None, environ=environ, is_tracked=nothing_tracked),
+        SuitePlan,
+    )
 
 
 def test_a_command_of_ones_own_needs_the_format_of_its_report(

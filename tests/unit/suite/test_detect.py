@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import SettingsError
-from surefoot.suite import SuitePlan, detect, languages
+from surefoot.suite import SuitePlan, detect, languages, nothing_tracked
 from surefoot.suite.interpreter import look_at
 
 Write = Callable[[Mapping[str, str]], Path]
@@ -42,7 +42,8 @@ def make_env(place: Path, *modules: str) -> Path:
 
 
 def found(root: Path, **settings: object) -> SuitePlan:
-    given = {"python": None, "command": None, "environ": {}} | settings
+    plain = {"python": None, "command": None, "environ": {}}
+    given = plain | {"is_tracked": nothing_tracked} | settings
     return detect(root, **given)  # type: ignore[arg-type]
 
 
