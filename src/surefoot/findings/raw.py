@@ -58,7 +58,10 @@ class Lines:
             return []
         path = self._root / file
         try:
-            if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+            inside = path.resolve().is_relative_to(self._root.resolve())
+            if path.is_symlink() or not inside or not path.is_file():
+                return []
+            if path.stat().st_size > _LARGEST:
                 return []
             return split_lines(path.read_bytes().decode("utf-8", "replace"))
         except OSError:

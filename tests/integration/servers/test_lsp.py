@@ -79,6 +79,28 @@ class TestPython:
             "other.py:2: def total(self):",
         ]
 
+    def test_a_link_that_leads_out_is_not_read(
+        self, ask: Ask, fill: Fill, workspace: GitWorkspace, tmp_path: Path
+    ) -> None:
+        """Nothing of the file behind it is told, also of one that was open before; a link within the worktree is as a file."""
+        key = tmp_path / "key.py"
+        key.write_text("password = 's3cr3t'\n")
+        fill({"probe.py": "password = 1\n", "open.py": "password = 2\n"})
+        (workspace.path / "within.py").symlink_to("probe.py")
+        (workspace.path / "out.py").symlink_to(key)
+        assert ask("diagnostics", "open.py").ok
+        (workspace.path / "open.py").unlink()
+        (workspace.path / "open.py").symlink_to(key)
+        outcome = ask("references", "probe.py", line=1, symbol="password")
+        assert "s3cr3t" not in outcome.output
+        assert "within.py:1: password = 1" in outcome.output
+        assert not {"out.py", "open.py"} & {
+            line.partition(":")[0] for line in outcome.output.split()
+        }
+        changed = ask("rename", "probe.py", line=1, symbol="password", new_name="secret")
+        assert "s3cr3t" not in changed.output + changed.error
+        assert key.read_text() == "password = 's3cr3t'\n"
+
     def test_hover_tells_type_and_documentation(self, ask: Ask, fill: Fill) -> None:
         """The docstring is in it."""
         fill(SHOP)
@@ -335,6 +357,22 @@ class TestOtherServers:
         assert not outcome.ok
         assert error in outcome.error
         assert (workspace.path / "main.c").read_text() == MAIN_C["main.c"]
+
+    def test_a_place_behind_a_link_that_leads_out_is_told_without_its_text(
+        self, ask: Ask, servers: LanguageServers, install: Install, fill: Fill,
+        workspace: GitWorkspace, tmp_path: Path,
+    ) -> None:  # fmt: skip
+        """A server that names it gets nothing read for it."""
+        fill(MAIN_C)
+        (tmp_path / "key.c").write_text("int s3cr3t;")
+        (workspace.path / "out.c").symlink_to(tmp_path / "key.c")
+        places = (
+            '[{"uri": here + n, "range": {"start": {"line": 0}}} for n in ("/main.c", "/out.c")]'
+        )
+        answers = f'{{"textDocument/references": {places}}}'
+        install("clangd", FAKE.format(answers=answers, act=ANSWER))
+        outcome = ask("references", "main.c", using=servers, line=1, symbol="total")
+        assert outcome.output.splitlines() == [f"main.c:1: {MAIN_C['main.c'].strip()}", "out.c:1"]
 
     @pytest.mark.parametrize(
         ("act", "error"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.integration.suite.conftest import ADD, ALL, CALC, CLAMP, METHOD, TEST_CALC, Open, Write
 
+from surefoot.execute.repair.reproduce import new_test_path
 from surefoot.kernel.ports import Processes
 from surefoot.suite import PytestSuite, SuitePlan
 from surefoot.values import Limits, ReportState, TestOutcome
@@ -272,3 +273,10 @@ def test_a_project_may_turn_plugins_off(calc: Path, plan: SuitePlan, open_suite:
     report = open_suite(calc, used=ours).run(calc)
     assert (report.state, report.reason) == (ReportState.COMPLETE, "")
     assert report.collected == tuple(sorted(ALL))
+
+
+def test_a_new_test_goes_through_no_link(open_suite: Open, calc: Path) -> None:
+    """What is called `tests` and is no folder may be a link that leads out, so the test is written beside it."""
+    suite = open_suite(calc)
+    assert new_test_path("Add is wrong", ["calc.py"], suite) == "tests/test_add_is_wrong.py"
+    assert new_test_path("Add is wrong", ["calc.py", "tests"], suite) == "test_add_is_wrong.py"

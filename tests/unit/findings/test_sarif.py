@@ -207,6 +207,24 @@ def audit_of(tmp_path: Path) -> Audit:
     )
 
 
+class TestOutside:
+    @pytest.mark.parametrize("way", ["absolute", "link", "folder"])
+    def test_no_line_is_read_outside_of_the_tree(self, tmp_path: Path, way: str) -> None:
+        """Neither by its path nor through a link; such a finding has no text of the file."""
+        root, key = tmp_path / "tree", tmp_path / "far" / "key.txt"
+        root.mkdir()
+        key.parent.mkdir()
+        key.write_text("s3cr3t\n")
+        (root / "link.txt").symlink_to(key)
+        (root / "far").symlink_to(key.parent)
+        uri = {"absolute": str(key), "link": "link.txt", "folder": "far/key.txt"}[way]
+        found = one(log({"message": {"text": "x"}, "ruleId": "r", "locations": at(uri)}), root)
+        key.unlink()
+        gone = one(log({"message": {"text": "x"}, "ruleId": "r", "locations": at(uri)}), root)
+        assert found == gone
+        assert found.evidence == ""
+
+
 class TestWriting:
     def test_valid_against_the_schema(self, tmp_path: Path) -> None:
         """Every log that we write holds to the standard's own schema."""

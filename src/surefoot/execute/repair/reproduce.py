@@ -166,9 +166,11 @@ def new_test_path(title: str, paths: Sequence[str], suite: Suite) -> str:
         pure = PurePosixPath(path)
         if suite.is_test_path(path) and pure.name.startswith("test_") and path.endswith(".py"):
             folders[str(pure.parent)] = folders.get(str(pure.parent), 0) + 1
-    folder = max(sorted(folders), key=lambda f: folders[f]) if folders else "tests"
-    slug = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:5]) or "issue"
     known = set(paths)
+    # A path that is there itself is no folder, but a link perhaps, and may lead anywhere.
+    default = "." if "tests" in known else "tests"
+    folder = max(sorted(folders), key=lambda f: folders[f]) if folders else default
+    slug = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:5]) or "issue"
     for number in range(1, 1_000):
         name = f"test_{slug}.py" if number == 1 else f"test_{slug}_{number}.py"
         path = name if folder == "." else f"{folder}/{name}"

@@ -169,18 +169,25 @@ def _listed(session: Session, spots: Sequence[Spot], heading: str) -> list[str]:
 
 
 def _shown(session: Session, spots: Sequence[Spot], most: int = MOST_PLACES) -> list[str]:
-    """`path:line: text`, the text only of files of the worktree."""
-    texts: dict[str, Lines] = {}
+    """`path:line: text`, the text only of files of the worktree that can be read."""
+    texts: dict[str, Lines | None] = {}
     shown = []
     for spot in spots[:most]:
-        if not spot.path.startswith("/") and spot.path not in texts:
-            texts[spot.path] = Lines(read_text(session.root, spot.path))
-        lines = texts.get(spot.path)
+        if spot.path not in texts:
+            texts[spot.path] = _lines(session, spot.path)
+        lines = texts[spot.path]
         known = lines is not None and 0 <= spot.line < len(lines)
         line = f": {lines[spot.line].strip()}" if lines is not None and known else ""
         shown.append(f"{spot.path}:{spot.line + 1}{line}")
     left = len(spots) - most
     return [*shown, f"... and {left} more"] if left > 0 else shown
+
+
+def _lines(session: Session, path: str) -> Lines | None:
+    try:
+        return None if path.startswith("/") else Lines(read_text(session.root, path))
+    except UsageError:
+        return None
 
 
 def _marked(contents: object) -> Iterator[str]:

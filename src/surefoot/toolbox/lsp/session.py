@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from surefoot.toolbox.lsp.client import (
 )
 from surefoot.toolbox.lsp.languages import Language
 from surefoot.toolbox.lsp.text import ENCODINGS, Encoding
+from surefoot.toolbox.places import locate
 from surefoot.toolbox.programs import Program, Programs
 from surefoot.values import Command, Limits
 
@@ -222,9 +224,10 @@ class Session:
             folders[:] = [n for n in folders if n not in LEFT_OUT and not n.startswith(".")]
             for name in names:
                 path = Path(folder, name)
-                if path.suffix.lower() in self.language.ids and path.is_file():
-                    found = path.stat()
-                    relative = path.relative_to(self.root).as_posix()
+                if path.suffix.lower() not in self.language.ids:
+                    continue
+                relative = path.relative_to(self.root).as_posix()
+                if (found := _regular(self.root, relative)) is not None:
                     yield relative, (found.st_mtime_ns, found.st_size)
 
 
@@ -253,14 +256,26 @@ def read_text(root: Path, path: str) -> str:
     """The text of a file, its line ends as they are.
 
     Raises:
-        UsageError: It is gone, or not UTF-8.
+        UsageError: It is gone, not UTF-8, or a link that leads out of the worktree: here no fence stands before it.
     """
+    where = locate(root, path).where
     try:
-        return (root / path).read_bytes().decode()
+        return where.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path!r} is not UTF-8, in which columns are counted: {error}") from None
     except OSError as error:
         raise UsageError(f"{path!r} cannot be read: {error.strerror}") from None
+
+
+def _regular(root: Path, path: str) -> os.stat_result | None:
+    """Of a regular file, or of a link to one in the worktree; None of anything else."""
+    try:
+        found = (root / path).lstat()
+        if stat.S_ISLNK(found.st_mode):
+            found = locate(root, path).where.stat()
+    except (OSError, UsageError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def path_of(uri: str, root: Path) -> str | Path:
