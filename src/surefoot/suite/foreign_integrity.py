@@ -2,6 +2,10 @@
 
 Words, not syntax: enough to make a person look. What a runner cannot keep from the code that it runs is told for each in
 docs/explanation/verification.md.
+
+Whoever forges a report that the tests' own process prints has to end the process before the real one is done, to silence
+it, or to call the test library; so those are the words of every language, and a language without words of its own has
+these alone. An exit with a number that is not 0 is innocent: a report without a failure does not agree with it.
 """
 
 import re
@@ -23,6 +27,52 @@ _SCRIPT: Final = (
 )
 _GO: Final = r'"(?:testing(?:/\w+)*|unsafe|plugin|syscall|runtime/debug)"|--- (?:PASS|FAIL)|\\x16|go:linkname'
 _RUST: Final = r"\bprocess::(?:exit|abort)\b|\btest result:|\blibc::|\bextern \"C\""
+_REPORT: Final = (
+    r"\b(?:not )?ok \d|['\"]1\.\.\d|\bTAP version\b|\bBail out!|<testsuites?\b|<testcase\b"
+    r"|\btest result:|--- (?:PASS|FAIL)"
+)
+"""Lines of a runner's report."""
+_END: Final = (
+    r"\b(?:_exit|_Exit|quick_exit|posix_kill)\b|\bexit!|\b(?:[Ee]xit|halt|FailFast)\s*\((?!\s*[1-9])"
+    r"|(?<![\w'\"$.-])exit(?=\s*(?:;|\}|0|\$\w|(?:if|unless)\b))|(?m:^[ \t]*exit[ \t]*$)"
+    r"|\b(?:abort|kill|raise|atexit|at_exit|on_exit)\s*\(|(?<![\w.>$])exec[lv]?[pe]{0,2}\s*[('\"]"
+)
+"""The end of the process, or another program in its place."""
+_OUTPUT: Final = r"\bdup2?\s*\(|\bfreopen\s*\(|/dev/(?:fd|stdout|tty)\b"
+"""Another place for what the process prints from here on."""
+_COMMON: Final = f"{_REPORT}|{_END}|{_OUTPUT}"
+_PERL: Final = (
+    r"\bTest2?::\w+|\bPOSIX\b|\bSTDOUT\b|\bsyswrite\b|\b(?:END|UNITCHECK|CHECK|INIT)\s*\{|\bCORE::GLOBAL\b"
+    r"|\bno\s+strict\b|\*\{|\*(?:\w+::)+\w+\s*=|\beval\s*[('\"$q]|\b(?:do|require)\s*[('\"$]|\$SIG\{|\$\^P\b"
+    r"|\buse\s+overload\b|\bB::\w+|\bexec\b|\bkill\b"
+)
+_RUBY: Final = (
+    r"\b(?:Minitest|RSpec|Test::Unit|TAPKit|ObjectSpace|TracePoint|Fiddle)\b|\bminitest\b|\brspec\b|\bset_trace_func\b"
+    r"|\bat_exit\b|\babort\b|\bfork\b|\$stdout\b|\bSTDOUT\b|\bIO\.(?:for_fd|new)\b|\bsyswrite\b|\b\w*_eval\b|\beval\b"
+    r"|\bdef\s+(?:==|===|eql\?|equal\?)\s*\(?\w*\)?\s*[;=\n]\s*true\b|\bProcess\.kill\b"
+)
+_PHP: Final = (
+    r"\b(?:PHPUnit|Pest|Codeception)\b|\bdie\s*[(;]|\bregister_shutdown_function\b|\bob_start\b|\bSTDOUT\b"
+    r"|php://(?:stdout|output|fd)|\beval\s*\(|\b(?:runkit\w*|uopz_\w+|pcntl_\w+|class_alias|debug_backtrace)\b"
+    r"|\bFFI::"
+)
+_JVM: Final = (
+    r"\b(?:org\.junit|org\.testng|org\.spockframework|kotlin\.test|io\.kotest)\b|\bsurefire\b|\bexitProcess\b"
+    r"|\bgetRuntime\b|\baddShutdownHook\b|\bSystem\.set(?:Out|SecurityManager)\b|\bFileDescriptor\b"
+    r"|\bjava\.lang\.(?:reflect|instrument|invoke)\b|\bsun\.misc\b|\bsetAccessible\b|\bgetStackTrace\b|\bStackWalker\b"
+    r"|\bProcessHandle\b"
+)
+_C: Final = (
+    r"#\s*include\s*[<\"](?:gtest|gmock|catch2?|doctest|check|cmocka|criterion|unity|boost/test)\b"
+    r"|\b__attribute__\s*\(\(\s*(?:con|de)structor|#\s*define\s+(?:assert\w*|TEST\w*|CHECK\w*|REQUIRE\w*|main)\b"
+    r"|\bexit\b(?=\s*\)\s*\()|\b(?:ptrace|syscall|dlopen|dlsym|longjmp|fork|vfork|sigaction|signal)\s*\("
+    r"|\bwrite\s*\(\s*(?:1|STDOUT_FILENO)\b|\b(?:__asm__|asm)\b"
+)
+_CSHARP: Final = (
+    r"\b(?:NUnit|Xunit|MSTest|Microsoft\.VisualStudio\.TestTools|System\.Reflection)\b|\bConsole\.SetOut\b"
+    r"|\bProcessExit\b|\bModuleInitializer\b|\bGetCurrentProcess\b|\bStackTrace\b|\bDllImport\b"
+)
+_SHELL: Final = r"\bBATS_\w+|\btrap\b|\bkill\b|(?m:^\s*exec\b)|\beval\b"
 _WORDS: Final[Mapping[str, re.Pattern[str]]] = {
     language: re.compile(f"{_EVERYWHERE}|{words}")
     for language, words in (
@@ -30,18 +80,32 @@ _WORDS: Final[Mapping[str, re.Pattern[str]]] = {
         ("typescript", _SCRIPT),
         ("go", _GO),
         ("rust", _RUST),
+        ("perl", f"{_COMMON}|{_PERL}"),
+        ("ruby", f"{_COMMON}|{_RUBY}"),
+        ("php", f"{_COMMON}|{_PHP}"),
+        ("java", f"{_COMMON}|{_JVM}"),
+        ("kotlin", f"{_COMMON}|{_JVM}"),
+        ("c", f"{_COMMON}|{_C}"),
+        ("cpp", f"{_COMMON}|{_C}"),
+        ("csharp", f"{_COMMON}|{_CSHARP}"),
+        ("swift", f"{_COMMON}|\\bXCTest\\b"),
+        ("shell", f"{_COMMON}|{_SHELL}"),
     )
 }
+_UNKNOWN: Final = re.compile(f"{_EVERYWHERE}|{_COMMON}")
+_PROSE: Final = frozenset({".adoc", ".css", ".html", ".md", ".rst", ".svg"})
+"""Not programs; what they say of a runner harms nobody."""
 
 
 def suspicious_source(path: str, before: str | None, after: str) -> tuple[str, ...]:
-    """As `suspicious`, for a file of any language; a language without a rule is innocent."""
-    language = LANGUAGES.get(PurePosixPath(path).suffix.lower())
+    """As `suspicious`, for a file of any language; one that has no words of its own is held to those of all."""
+    suffix = PurePosixPath(path).suffix.lower()
+    language = LANGUAGES.get(suffix, "")
     if language == "python":
         return suspicious(before, after)
-    words = _WORDS.get(language or "")
-    if words is None:
+    if suffix in _PROSE:
         return ()
+    words = _WORDS.get(language, _UNKNOWN)
     old = Counter(match[0] for match in words.finditer(before or ""))
     found: dict[str, int] = {}
     new: Counter[str] = Counter()

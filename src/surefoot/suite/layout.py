@@ -33,6 +33,8 @@ LANGUAGES: Final[Mapping[str, str]] = {
     ".mjs": "javascript",
     ".mts": "typescript",
     ".php": "php",
+    ".pl": "perl",
+    ".pm": "perl",
     ".py": "python",
     ".pyi": "python",
     ".pyx": "cython",

@@ -20,11 +20,11 @@ TEST_DIRS: Final = frozenset(
 TEST_NAMES: Final = re.compile(
     r"conftest\.py|tests?\.py|test_.*\.(py|txt|rst|md|rb)|.*_test\.(py|go|rb|exs|c|cc|cpp)|.*_spec\.rb"
     r"|.*\.(test|spec)\..*|test\.[cm]?[jt]sx?|test-.*\.[cm]?[jt]sx?|.*[-_]test\.[cm]?[jt]sx?"
-    r"|test_helper\.rb|spec_helper\.rb",
+    r"|test_helper\.rb|spec_helper\.rb|.*\.(bats|phpt|t)",
     re.IGNORECASE,
 )
 TEST_CLASSES: Final = re.compile(
-    r"(\w*[a-z0-9_])?(Tests?|IT|Spec)\.(java|kt|scala|groovy|cs|swift)"
+    r"(\w*[a-z0-9_])?(Tests?|IT|Spec)\.(java|kt|scala|groovy|cs|php|swift)"
 )
 """Files named after a test class; only their capital tells `AddTest.java` from `latest.java`."""
 CONTROL_NAMES: Final = frozenset(

@@ -10,9 +10,10 @@ test/run.py src/pkg/testing/fakes.py web/a.test.ts web/a.spec.js __tests__/a.js 
 tests.py docs/test_guide.rst
 test.js lib/add-test.mjs test-add.cjs lib/add_test.ts calc/calc_test.go calc/testdata/in.txt spec/helper.rb
 lib/calc_spec.rb src/AddTest.java src/AddTests.cs CalcSpec.scala lib/__mocks__/fs.js
+t/receipt.t lib/add.bats Zend/add.phpt src/AddTest.php
 """
 PRODUCT = """
-src/Latest.java src/latest.js src/contest.go pkg/spec/core.py src/attest.rs Contest.kt
+src/Latest.java src/latest.js src/contest.go pkg/spec/core.py src/attest.rs Contest.kt src/latest.php lib/Money.pm t.pl
 src/pkg/core.py contest.py latest.py pkg/attest_x.py testimony.py README.md protests/sign.py a/testify/b.py
 """
 CONTROL = """
