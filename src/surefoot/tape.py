@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from surefoot.decisions.environment import ENVIRONMENT, EnvironmentQuestion
 from surefoot.errors import DivergenceError
 from surefoot.events.calls import (
     BudgetReserved,
+    BudgetSettled,
     ModelAsked,
     ModelChosen,
     ModelFailed,
@@ -40,6 +42,7 @@ from surefoot.events.orchestration import (
 from surefoot.events.policy import LockMet, ModelAllowed, ModelDenied
 from surefoot.events.work import GitStage, MutantsTried, TestsRan, TestsWatched, ToolFinished
 from surefoot.kernel.lifecycle import Trigger
+from surefoot.kernel.metering import ended
 from surefoot.kernel.noted import messages_digest
 from surefoot.kernel.ports import (
     Answer,
@@ -59,6 +62,7 @@ from surefoot.values import (
     CommitId,
     Diff,
     Digest,
+    EventId,
     Message,
     ModelAnswer,
     ModelFailure,
@@ -70,10 +74,11 @@ from surefoot.values import (
     ToolSpec,
     TreeId,
     UnitId,
+    Usage,
 )
 
-_SILENT_CLASSES: Final = frozenset({"model", "cost"})
-"""What the tape itself answers; a question that the run did not ask is refused where it is asked."""
+_CALL_CLASSES: Final = frozenset({"model", "cost"})
+"""Calls of models. A run that was cut off made some of them twice, in whatever order: they are compared in other runs only."""
 _SILENT: Final = frozenset(
     {
         "run.opened",
@@ -84,13 +89,14 @@ _SILENT: Final = frozenset(
         "sandbox.enforced",
         "solver.pinned",
         "policy.warning",
+        "budget.pressure",  # as much of time as of anything else
         "promotion.decided",  # of the repository, not of the run
     }
 )
 _KEPT: Final = (ModelOpened, TokensCounted, ModelReplied, ModelFailed, PhaseChanged, RunStopped)
 """Of a turn that was cut off: what it got to hear, and its second attempt heard again, and how the run came to rest."""
 _PASSING: Final = frozenset(
-    {"wall_s", "elapsed_s", "commit", "event_id", "events", "resume_at", "usage", "until"}
+    {"wall_s", "elapsed_s", "commit", "event_id", "events", "reservation", "resume_at", "until"}
 )
 """Fields that differ from run to run: times, commit ids, and names of events."""
 
@@ -102,7 +108,9 @@ class Tape:
     """One recorded run, played to the ports of another; also its `Progress`, which compares."""
 
     def __init__(self, recorded: Sequence[Recorded], get: Reader) -> None:
-        self._events = _said_once(settled(until_stop(recorded), keep=_KEPT))
+        recorded = until_stop(recorded)
+        self._events = _said_once(settled(recorded, keep=_KEPT))
+        self._was_cut = any(_is_cut(r.event) for r in recorded)
         self._get = get
         self._pauses = tuple(_pauses(self._events))
         self._at = 0
@@ -134,12 +142,12 @@ class Tape:
         for recorded in self._ahead():
             if isinstance(recorded.event, AnswerGiven):
                 yield recorded.event
-            elif not _is_silent(recorded.event):
+            elif not self._is_silent(recorded.event):
                 return
 
     def unmet(self) -> str | None:
         """The first event of the record that the replay did not come to, in words; None when it came to all."""
-        missing = next((r for r in self._ahead() if not _is_silent(r.event)), None)
+        missing = next((r for r in self._ahead() if not self._is_silent(r.event)), None)
         return None if missing is None else f"{_name(missing)}: the replay ended before it"
 
     @property
@@ -164,11 +172,11 @@ class Tape:
         Raises:
             DivergenceError: It is not the one that the run has in its place.
         """
-        if _is_silent(recorded.event):
+        if self._is_silent(recorded.event):
             self._heard += isinstance(recorded.event, _ANSWERS)
             return
         self._heard = 0
-        while self._at < len(self._events) and _is_silent(self._events[self._at].event):
+        while self._at < len(self._events) and self._is_silent(self._events[self._at].event):
             self._at += 1
         if self._at == len(self._events):
             raise DivergenceError(
@@ -191,7 +199,7 @@ class Tape:
         Raises:
             KeyboardInterrupt: The run was interrupted here.
         """
-        coming = next((n for n, r in self._numbered() if not _is_silent(r.event)), None)
+        coming = next((n for n, r in self._numbered() if not self._is_silent(r.event)), None)
         if coming is not None and coming != self._interrupted and self._is_interrupt(coming):
             self._interrupted = coming
             raise KeyboardInterrupt
@@ -289,7 +297,7 @@ class Tape:
         heard = 0
         for recorded in self._ahead():
             heard += isinstance(recorded.event, _ANSWERS)
-            if not _is_silent(recorded.event):
+            if not self._is_silent(recorded.event):
                 if isinstance(recorded.event, LockMet) and heard <= self._heard:
                     return recorded.event.why
                 break
@@ -316,24 +324,42 @@ class Tape:
     def _numbered(self) -> Iterator[tuple[int, Recorded]]:
         return ((number, self._events[number]) for number in range(self._at, len(self._events)))
 
+    def _is_silent(self, event: Event) -> bool:
+        return _is_silent(event) or (self._was_cut and event.event_class in _CALL_CLASSES)
+
     def _is_interrupt(self, number: int) -> bool:
         event = self._events[number].event
         return isinstance(event, PhaseChanged) and event.trigger == Trigger.CANCEL
 
     def _recorded_answers(self) -> dict[Digest, deque[ModelAnswer]]:
+        """By request, what models answered to it.
+
+        Raises:
+            DivergenceError: An event of a call says something else than the answer that it names.
+        """
         found: dict[Digest, deque[ModelAnswer]] = {}
+        billed: dict[EventId | None, Usage] = {}
         for recorded in self._events:
             event = recorded.event
-            answer: ModelAnswer | None = None
-            if isinstance(event, ModelReplied):
-                answer = decode(ModelReply, self._get(event.reply))
-            elif isinstance(event, ModelFailed):
-                answer = decode(ModelFailure, self._get(event.failure))
-            if isinstance(event, ModelReplied | ModelFailed) and answer is not None:
-                # As it would be written today: a field that requests did not have then makes no other request of it.
-                request = digest_of(decode(ModelRequest, self._get(event.request)))
-                found.setdefault(request, deque()).append(answer)
+            if isinstance(event, BudgetSettled):
+                # A call that was cut off has no answer; it is counted in full.
+                usage = billed.pop(event.reservation, event.usage)
+                _hold(recorded, replace(event, usage=usage))
+            if not isinstance(event, ModelReplied | ModelFailed):
+                continue
+            answer = self._answer_of(event)
+            blob = event.reply if isinstance(event, ModelReplied) else event.failure
+            _hold(recorded, ended(event.request, blob, answer))
+            billed[recorded.caused_by] = answer.usage
+            # As it would be written today: a field that requests did not have then makes no other request of it.
+            request = digest_of(decode(ModelRequest, self._get(event.request)))
+            found.setdefault(request, deque()).append(answer)
         return found
+
+    def _answer_of(self, event: ModelReplied | ModelFailed) -> ModelAnswer:
+        if isinstance(event, ModelReplied):
+            return decode(ModelReply, self._get(event.reply))
+        return decode(ModelFailure, self._get(event.failure))
 
     def _counts(self, name: str) -> Mapping[Digest, int]:
         found: dict[Digest, int] = {}
@@ -507,7 +533,7 @@ def _said_once(events: Sequence[Recorded]) -> tuple[Recorded, ...]:
             again, step = [*again, *step], []
         elif isinstance(event, PhaseChanged):
             again, step = [], []
-        elif not _is_silent(event):
+        elif not _is_silent(event) and event.event_class not in _CALL_CLASSES:
             essence = _essence(event)
             if essence in again:
                 again.remove(essence)
@@ -517,8 +543,22 @@ def _said_once(events: Sequence[Recorded]) -> tuple[Recorded, ...]:
     return tuple(kept)
 
 
+def _hold(recorded: Recorded, derived: Event) -> None:
+    """Refuse an event that says something else than what it rests on."""
+    differs = difference(plain(recorded.event), plain(derived))
+    if differs:
+        raise DivergenceError(f"{_name(recorded)}: {differs}")
+
+
 def _is_silent(event: Event) -> bool:
-    return event.event_class in _SILENT_CLASSES or event.kind in _SILENT
+    return event.kind in _SILENT
+
+
+def _is_cut(event: Event) -> bool:
+    """Whether the run went no further from here, or goes on here."""
+    return isinstance(event, RunResumed) or (
+        isinstance(event, PhaseChanged) and event.trigger == Trigger.CANCEL
+    )
 
 
 def _essence(event: Event) -> object:

@@ -66,6 +66,39 @@ def test_an_altered_record_is_caught_at_that_record(
     assert played.compared > 20
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("decision.made", "usage.prompt_tokens", 999_999),
+        ("call.read", "came", "invalid"),
+        ("model.replied", "usage.completion_tokens", 1),
+        ("model.replied", "finish", "length"),
+        ("model.asked", "purpose", "another"),
+        ("budget.reserved", "tokens", 1),
+        ("budget.settled", "usage.prompt_tokens", 1),
+    ],
+)
+def test_what_a_record_says_of_a_call_is_held_against_the_call(
+    home: Places, bundles: dict[str, Path], kind: str, field: str, value: object
+) -> None:
+    """What was asked, what it used and how the reply was read follow from request and reply."""
+    with unpacked(bundles["only-claims"], home) as (project, run_id):
+        ledger = project.ledger_file(run_id)
+        lines = [json.loads(line) for line in ledger.read_bytes().splitlines()]
+        place = next(n for n, line in enumerate(lines) if line["payload"]["kind"] == kind)
+        *above, last = field.split(".")
+        told = lines[place]["payload"]
+        for name in above:
+            told = told[name]
+        assert told[last] != value
+        told[last] = value
+        ledger.write_bytes(chained(lines))
+        played = replay(project, run_id, surroundings(Nobody(), Quiet()))
+    assert played.divergence is not None
+    assert played.divergence.startswith(f"#{place + 1} {kind}")
+    assert last in played.divergence
+
+
 def test_a_bundle_is_replayed_by_the_command(
     surefoot: Surefoot, bundles: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -17,7 +17,6 @@ from surefoot.events.calls import (
     ModelWaited,
     ProviderSwitched,
 )
-from surefoot.events.envelope import Event
 from surefoot.kernel.budget import Shortage, shortage
 from surefoot.kernel.failures import FAULTS
 from surefoot.kernel.journal import Journal
@@ -255,10 +254,9 @@ class MeteredModel:
             for call, answer in zip(batch, given, strict=True)
         )
         for call, answer in zip(batch, answers, strict=True):
+            told = ended(call.digest, self._journal.put(encode(answer)), answer)
             settled = BudgetSettled(reservation=call.reservation, usage=answer.usage)
-            self._journal.record_all(
-                (self._ended(call.digest, answer), settled), cause=call.reservation
-            )
+            self._journal.record_all((told, settled), cause=call.reservation)
         return answers
 
     def _complete(self, batch: Sequence[_Call]) -> tuple[ModelAnswer, ...]:
@@ -276,25 +274,26 @@ class MeteredModel:
                 self._journal.record(settled, cause=call.reservation)
             raise
 
-    def _ended(self, request: Digest, answer: ModelAnswer) -> Event:
-        blob = self._journal.put(encode(answer))
-        if isinstance(answer, ModelFailure):
-            return ModelFailed(
-                request=request,
-                failure=blob,
-                fault=answer.fault,
-                model=answer.model,
-                message=answer.message,
-                usage=answer.usage,
-            )
-        return ModelReplied(
+
+def ended(request: Digest, blob: Digest, answer: ModelAnswer) -> ModelReplied | ModelFailed:
+    """The event of an answer that was kept as `blob`: it repeats what the answer says, and nothing else."""
+    if isinstance(answer, ModelFailure):
+        return ModelFailed(
             request=request,
-            reply=blob,
+            failure=blob,
+            fault=answer.fault,
             model=answer.model,
-            finish=answer.finish,
+            message=answer.message,
             usage=answer.usage,
-            wall_s=answer.wall_s,
         )
+    return ModelReplied(
+        request=request,
+        reply=blob,
+        model=answer.model,
+        finish=answer.finish,
+        usage=answer.usage,
+        wall_s=answer.wall_s,
+    )
 
 
 def refusal(short: Shortage, purpose: str) -> BudgetRefused:

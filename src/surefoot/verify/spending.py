@@ -13,6 +13,7 @@ from surefoot.events.calls import (
 from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import RunResumed, TurnStarted
 from surefoot.kernel.budget import exhausted, shortage
+from surefoot.kernel.metering import ended
 from surefoot.kernel.state import RunState
 from surefoot.values import Ceilings, Digest, EventId, ModelFailure, ModelReply, Usage
 from surefoot.verify.record import Reader
@@ -69,17 +70,8 @@ class SpendCheck:
         """The event as its blob says it."""
         if isinstance(event, ModelFailed):
             failure = decode(ModelFailure, self.get(event.failure))
-            return replace(
-                event,
-                fault=failure.fault,
-                model=failure.model,
-                message=failure.message,
-                usage=failure.usage,
-            )
-        reply = decode(ModelReply, self.get(event.reply))
-        return replace(
-            event, model=reply.model, finish=reply.finish, usage=reply.usage, wall_s=reply.wall_s
-        )
+            return ended(event.request, event.failure, failure)
+        return ended(event.request, event.reply, decode(ModelReply, self.get(event.reply)))
 
     def _answer(
         self,
