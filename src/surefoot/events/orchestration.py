@@ -397,7 +397,10 @@ class Decided:
     policy_bundle: str
     usage: Usage = Usage()
     by_rule: Digest | None = None
-    """Blob: what the rule would have answered where a model decided, and there is such a rule (SPEC E7)."""
+    """Blob: what the rule would have answered where a model decided (SPEC E7).
+
+    None, too, where there is no such rule: for free text (a tool call, an edit, a test) and for a judge's word.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
