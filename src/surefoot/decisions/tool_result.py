@@ -1,15 +1,18 @@
 """ToolResult and LabeledToolCall: what a call was worth, by rule, from what it did (SPEC E3, E4).
 
 The five rows of the rubric: +1 it directly advances the goal, +0.5 it brings progress, 0 nothing came of it, -0.5 it was
-wasted (asked before on the same tree), -1 it made things worse. The facts decide every row, so no model is asked.
+wasted (asked before on the same tree), -1 it made things worse. The facts decide every row, so no model is asked, and an
+answer has no confidence. What an output told, the model that reads it says as the next ToolCall's `learned`: a call of its
+own for that would be paid for twice.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from surefoot.decisions.signature import Signature
 from surefoot.values import ToolOutcome
 
+Success: TypeAlias = Literal["yes", "partial", "no"]
 _TOKENS_A_POINT: Final = 10_000
 _MOST_COST: Final = 0.1
 _UTILITY_WEIGHT: Final = 0.4
@@ -38,7 +41,8 @@ class ToolResultQuestion:
 class ToolResultAnswer:
     """What it was worth."""
 
-    success: Literal["yes", "partial", "no"]
+    success: Success
+    """`partial`: it ran, and what it ran failed; `no` is no effective action of the turn."""
     should_continue: bool
     """The step may go on; not after two calls in a row that were asked before on the same tree."""
     step_utility: float
@@ -66,28 +70,32 @@ def value(question: ToolResultQuestion) -> ToolResultAnswer:
     broke = before is not None and after is None
     mended = before is None and after is not None
     worse = before is not None and after is not None and bool(set(after) - set(before))
-    success: Literal["yes", "partial", "no"] = "yes"
-    if not outcome.ok:
-        success = "no"
-    elif outcome.exit_code not in (None, 0):
-        success = "partial"
+    success = _success(outcome)
     return ToolResultAnswer(
         success=success,
         should_continue=not (question.was_repeated and question.repeated_before),
-        step_utility=_utility(question, improved=improved or mended, worse=worse or broke),
+        step_utility=_utility(question, success, improved=improved or mended, worse=worse or broke),
         verification_delta=delta,
         improved=improved,
     )
 
 
-def _utility(question: ToolResultQuestion, *, improved: bool, worse: bool) -> float:
+def _success(outcome: ToolOutcome) -> Success:
+    if not outcome.ok:
+        return "no"
+    return "yes" if outcome.exit_code in (None, 0) else "partial"
+
+
+def _utility(
+    question: ToolResultQuestion, success: Success, *, improved: bool, worse: bool
+) -> float:
     if worse:
         return -1.0
     if improved:
         return 1.0
     if question.was_repeated:
         return -0.5
-    if not question.outcome.ok:
+    if success == "no":
         return 0.0
     changed = bool(question.outcome.changed)
     brought = changed or (question.effect != "write" and bool(question.outcome.output.strip()))

@@ -467,7 +467,6 @@ class _Turn:
         wall_s = clock.monotonic() - began
         if outcome.changed:
             self._look()
-        self._effective += outcome.ok
         self._taken.append(Taken(call=remembered(call, p.workspace.path), outcome=outcome))
         result = ruled(
             TOOL_RESULT,
@@ -484,6 +483,7 @@ class _Turn:
             p.notebook,
             value,
         )
+        self._effective += result.success != "no"
         tokens = usage.prompt_tokens - usage.cached_tokens + usage.completion_tokens
         p.notebook.record(
             ToolFinished(
