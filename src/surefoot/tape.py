@@ -90,6 +90,8 @@ _SILENT: Final = frozenset(
         "solver.pinned",
         "policy.warning",
         "budget.pressure",  # as much of time as of anything else
+        "model.opened",
+        "model.counted",  # a replay has both from the record, and says them when it comes by them
         "promotion.decided",  # of the repository, not of the run
     }
 )

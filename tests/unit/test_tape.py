@@ -60,7 +60,7 @@ def test_a_lock_is_met_where_the_run_met_it() -> None:
     """After the same events and the same number of answers, and opened likewise."""
     ledger = MemoryLedger(clock=FakeClock(START))
     request = ModelRequest(purpose="p", messages=(Message(role="user", content="?"),), max_tokens=1)
-    reply = ModelReply(text="yes", model="m", finish="stop", usage=Usage())
+    reply = ModelReply(text="yes", model="m", finish="stop", usage=Usage(), wall_s=0.1)
     replied = ModelReplied(
         request=ledger.put(encode(request)),
         reply=ledger.put(encode(reply)),
