@@ -5,7 +5,7 @@ very content; the same on the command line needs no trust, because the user type
 """
 
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Annotated, Final, Literal, Self
@@ -24,7 +24,7 @@ from surefoot.codec import digest
 from surefoot.errors import SettingsError
 from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.models.catalogue import CardForm
-from surefoot.models.registry import EMBEDDED, is_local
+from surefoot.models.registry import EMBEDDED
 from surefoot.models.select import Pin
 from surefoot.policy.decide import BUDGETS
 from surefoot.vocabulary import Digest, Mode, Profile, TestFormat, TurnAction
@@ -328,10 +328,11 @@ class Settings(_Section):
         found += [f"run.{key}" for key in CEILINGS if _is_beyond(self.run, key)]
         if self.run.base_url is not None:
             found.append("run.base_url")
-        # A hosted model is sent the code and paid with the user's key; a card can make it look free.
-        if not is_local(self.run.model):
+        # A hosted model is sent the code and paid with the user's key; a card can make it look free. A scripted one says
+        # what a file tells it to, which may be a file of the repository.
+        if self.run.model != EMBEDDED:
             found.append("run.model")
-        if not all(map(is_local, (self.solver.model or EMBEDDED).split(","))):
+        if self.solver.model not in (None, EMBEDDED):
             found.append("solver.model")
         if self.models.profile is Profile.BURN_MAX:
             found.append("models.profile")
@@ -349,33 +350,16 @@ class Settings(_Section):
         return tuple(found)
 
     def without_widening(self) -> "Settings":
-        """The same without those keys."""
+        """The same with the defaults of those keys; ceilings stay, because the run's mode holds them down."""
+        plain, changed = Settings.plain(), defaultdict[str, dict[str, object]](dict)
+        for key in self.widening():
+            section, _, name = key.partition(".")
+            if name not in CEILINGS:
+                changed[section][name] = getattr(getattr(plain, section), name)
+        if "command" in changed["test"]:
+            changed["test"]["format"] = None
         return self.model_copy(
-            update={
-                "risk": RiskSettings.plain(),
-                "git": self.git.model_copy(update={"turn_push": "never"}),
-                "run": self.run.model_copy(
-                    update={
-                        "base_url": None,
-                        "model": _trusted_model(self),
-                        "mode": None if self.run.mode == Mode.AUTO_SOLVE_FULL else self.run.mode,
-                    }
-                ),
-                "solver": SolverSettings.plain(),
-                "models": self.models.model_copy(
-                    update={"use": (), "card": (), "profile": _trusted_profile(self)}
-                ),
-                "audit": self.audit.model_copy(update={"commands": ()}),
-                "tools": self.tools.model_copy(update={"mcp": (), "lsp": ()}),
-                "hooks": HookSettings.plain(),
-                "test": self.test.model_copy(
-                    update={
-                        "command": None,
-                        "format": None,
-                        "python": None if _leads_out(self.test.python) else self.test.python,
-                    }
-                ),
-            }
+            update={name: getattr(self, name).model_copy(update=u) for name, u in changed.items()}
         )
 
 
@@ -388,15 +372,6 @@ def _is_beyond(run: RunSettings, key: str) -> bool:
 def _leads_out(path: str | None) -> bool:
     """Whether a path is one outside of the checkout, so that what is there would be shown to the tests."""
     return path is not None and (PurePath(path).is_absolute() or ".." in PurePath(path).parts)
-
-
-def _trusted_profile(settings: Settings) -> Profile:
-    asked = settings.models.profile
-    return Profile.BALANCED if asked is Profile.BURN_MAX else asked
-
-
-def _trusted_model(settings: Settings) -> str:
-    return settings.run.model if is_local(settings.run.model) else EMBEDDED
 
 
 def read_settings(root: Path) -> tuple[Settings, Digest | None]:

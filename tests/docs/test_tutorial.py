@@ -62,6 +62,7 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path) -> None:
             (folder / "surefoot.toml").write_text(settings)
             (folder / ".git" / "info").mkdir(exist_ok=True)
             (folder / ".git" / "info" / "exclude").write_text("surefoot.toml\n")
+            run("surefoot trust", folder, tmp_path)
         else:
             said[command] = run(command, folder, tmp_path)
     assert "complete" in said["surefoot solve ISSUE.md --quiet"]

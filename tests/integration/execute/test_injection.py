@@ -541,6 +541,30 @@ def test_a_committed_environment_opens_no_folder(surefoot: Surefoot, tmp_path: P
     assert "python3 -m venv .venv" in asked
 
 
+SCRIPTED = '[run]\nmodel = "scripted:evil.json"\n\n[solver]\nmodel = "scripted:judge.json"\n'
+
+
+def test_a_repository_brings_no_judge(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Models that are files of the repository say nothing, until they are trusted; one that the user named works."""
+    idle = json.dumps({"schema": 1, "rules": [{"purpose": "tool_call", "reply": call("done")}]})
+    files = {"surefoot.toml": SCRIPTED, "evil.json": idle, "judge.json": idle}
+    root = repository(tmp_path, BUG | files)
+    options = ("--strategy", "agent", "--max-iterations", "1")
+    told = {}
+    for trusted in (False, True):
+        assert not trusted or surefoot("trust", cwd=root).returncode == 0
+        run = solve_by(surefoot, root, ISSUE, json.loads(idle), *options)
+        record = events(surefoot, root, run["run_id"])
+        (pinned,) = [e["chain"] for e in record if e["kind"] == "solver.pinned"]
+        asked = {name for e in record if e["kind"] == "model.chosen" for name in e["chain"]}
+        assert asked == {f"scripted:{tmp_path / 'rules.json'}"}
+        told[trusted] = (pinned, [e["what"] for e in record if e["kind"] == "policy.warning"])
+    pinned, warned = told[False]
+    assert not [name for name in pinned if name.startswith("scripted:")]
+    assert warned == ["run.model, solver.model have no effect until `surefoot trust`"]
+    assert told[True] == (["scripted:judge.json"], [])
+
+
 PUSHING = '[risk]\nallow_network = true\n\n[git]\nturn_push = "always"\n'
 
 
