@@ -60,7 +60,7 @@ max_candidates = 12
 max_samples = 8
 
 [audit]
-tools = ["ruff"]
+tools = ["ruff", "secrets"]
 """
 
 

@@ -29,7 +29,7 @@ FILES = {
     "def test_none():\n    assert count([]) == 0\n",
     "tests/test_largest.py": "from shelf.largest import largest\n\n\ndef test_largest():\n    assert largest([1, 3, 2]) == 3\n\n\n"
     "def test_one():\n    assert largest([5]) == 5\n",
-    "surefoot.toml": '[repair]\nmax_candidates = 40\n\n[audit]\ntools = ["ruff"]\n',
+    "surefoot.toml": '[repair]\nmax_candidates = 40\n\n[audit]\ntools = ["ruff", "secrets"]\n',
 }
 WHO = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
 

@@ -91,7 +91,7 @@ from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
-from surefoot.settings import CEILINGS, RunSettings, Settings, TestSettings
+from surefoot.settings import CEILINGS, ISSUE_AUDITORS, RunSettings, Settings, TestSettings
 from surefoot.shelf import RepositoryShelf, ToolPlaces
 from surefoot.solver import RuleSolver
 from surefoot.suite import (
@@ -126,8 +126,6 @@ REMEMBERED = 400
 """Earlier turns that routing looks at, and earlier replies that had to be tool calls."""
 _ATTEMPTS = 2
 """A plan's ceilings are those of one run, times the number of its units, times this."""
-_AUDIT_OF_ISSUES = ("ruff", "secrets")
-"""What is audited before and after when an issue was given; a bare run asks every auditor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -508,7 +506,7 @@ def auditors_of(
         project_python=plan.python if isinstance(plan, SuitePlan) else None,
         extra=extra,
     )
-    wanted = settings.tools or (None if bare else _AUDIT_OF_ISSUES)
+    wanted = settings.tools or (None if bare else ISSUE_AUDITORS)
     return everyone if wanted is None else tuple(a for a in everyone if a.tool in wanted)
 
 

@@ -1,11 +1,12 @@
 """`surefoot.toml`: read once from the user's checkout, checked to the key, frozen and hashed (SPEC F7).
 
-What widens power (risk flags, a base URL, a command of one's own, more than a bare `solve` may do) works only after `surefoot trust` has named the
-very content; the same on the command line needs no trust, because the user typed it.
+What widens power (risk flags, a base URL, a command of one's own, more than a bare `solve` may do), and what has the work checked less than a run
+does by itself, works only after `surefoot trust` has named the very content; the same on the command line needs no trust, because the user typed it.
 """
 
 import tomllib
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Annotated, Final, Literal, Self
@@ -33,11 +34,17 @@ _V1: Final = SOLVER_PROMOTION_V1
 _LIMITS: Final = ReleaseLimits()
 CEILINGS: Final = ("max_iterations", "time_limit_s", "max_files")
 """Of `[run]`, in the order of a mode's budgets. Without trust they only lower what the run's mode has by itself."""
+ISSUE_AUDITORS: Final = ("ruff", "secrets")
+"""What is audited before and after when an issue was given; a bare run asks every auditor."""
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
 
 Positive = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, le=366 * 86_400)]
+Wait = Annotated[float, Field(gt=0, le=86_400)]
+"""Seconds that are waited in one piece; a day is more than anything takes, and far from what a clock cannot count."""
+Megabytes = Annotated[int, Field(gt=0, le=16 * 1024**2)]
+"""Up to 16 TiB; the kernel takes no number without end."""
 Money = Annotated[float, Field(gt=0)]
 Strategy = Literal["auto", "repair", "agent"]
 
@@ -89,9 +96,9 @@ class ModelSettings(_Section):
     pin: Pin = "first"
     """What the model of `[run]` or `--model` is: asked first, the ceiling, or the only one."""
     profile: Profile = Profile.BALANCED
-    patience_s: Seconds = 60.0
+    patience_s: Wait = 60.0
     """Longest single wait within a turn for a provider that asks for one."""
-    reply_s: Seconds = 600.0
+    reply_s: Wait = 600.0
     """Longest time for one whole reply."""
     stream: bool = False
     """Ask for answers piece by piece, through LiteLLM only: a server that falls silent is noticed sooner."""
@@ -108,11 +115,11 @@ class TestSettings(_Section):
     command: tuple[str, ...] | None = None
     format: TestFormat | None = None
     """How the command reports; unset: known from its program."""
-    timeout_s: Seconds = 300.0
-    memory_mb: Positive = 4096
+    timeout_s: Wait = 300.0
+    memory_mb: Megabytes = 4096
     mutants: Positive | None = 12
     """Wrong changes of the changed lines that the tests meet before a run may complete; None: of a run from before."""
-    mutants_s: Seconds = 120.0
+    mutants_s: Wait = 120.0
     """Longest time for all of them; what is left then is told as not tried."""
 
     @model_validator(mode="after")
@@ -160,7 +167,7 @@ class AuditSettings(_Section):
 
     tools: tuple[str, ...] | None = None
     """Names; unset: all that are installed and fit the project."""
-    timeout_s: Seconds = 300.0
+    timeout_s: Wait = 300.0
     commands: tuple[CommandSettings, ...] = ()
 
 
@@ -347,7 +354,24 @@ class Settings(_Section):
             found.append("test.command")
         if _leads_out(self.test.python):
             found.append("test.python")
-        return tuple(found)
+        return (*found, *self._weakening())
+
+    def _weakening(self) -> Iterator[str]:
+        """Which keys have the work checked less than a run does by itself."""
+        plain = Settings.plain()
+        if self.audit.tools and not set(ISSUE_AUDITORS).issubset(self.audit.tools):
+            yield "audit.tools"
+        # An auditor that finds no time to look finds nothing.
+        if self.audit.timeout_s < plain.audit.timeout_s:
+            yield "audit.timeout_s"
+        if (self.test.mutants or 0) < (plain.test.mutants or 0):
+            yield "test.mutants"
+        if self.test.mutants_s < plain.test.mutants_s:
+            yield "test.mutants_s"
+        if not self.tools.capture:
+            yield "tools.capture"
+        if self.tools.release != plain.tools.release:
+            yield "tools.release"
 
     def without_widening(self) -> "Settings":
         """The same with the defaults of those keys; ceilings stay, because the run's mode holds them down."""

@@ -434,6 +434,18 @@ post_unit = [["sh", "-c", "true"]]
 [test]
 command = ["sh", "-c", "true"]
 python = "/usr/bin/python3"
+mutants = 1
+mutants_s = 0.01
+
+[tools]
+capture = false
+
+[tools.release]
+max_false_promotions = 1.0
+
+[audit]
+tools = ["complexity"]
+timeout_s = 0.01
 
 [[tools.mcp]]
 name = "evil"
@@ -468,6 +480,12 @@ WIDENING = {
     "hooks.post_unit",
     "test.command",
     "test.python",
+    "test.mutants",
+    "test.mutants_s",
+    "tools.capture",
+    "tools.release",
+    "audit.tools",
+    "audit.timeout_s",
     "tools.mcp",
     "tools.lsp",
     "audit.commands",
@@ -563,6 +581,38 @@ def test_a_repository_brings_no_judge(surefoot: Surefoot, tmp_path: Path) -> Non
     assert not [name for name in pinned if name.startswith("scripted:")]
     assert warned == ["run.model, solver.model have no effect until `surefoot trust`"]
     assert told[True] == (["scripted:judge.json"], [])
+
+
+SLACK = {
+    "audit": '[audit]\ntools = ["complexity"]\n',
+    "no time": "[audit]\ntimeout_s = 0.01\n",
+}
+
+
+@pytest.mark.parametrize("slack", list(SLACK))
+def test_a_repository_does_not_switch_the_search_for_secrets_off(
+    surefoot: Surefoot, tmp_path: Path, slack: str
+) -> None:
+    """A fix that brings a key along is refused, whatever the untrusted file says about auditors."""
+    root = repository(tmp_path, BUG | {"surefoot.toml": SLACK[slack]})
+    key = "AKIA" + "Q3EGRZ7YXW2LKJ5T"
+    edit = call(
+        "file_edit",
+        path="till/money.py",
+        search='return f"{cents / 100:.1f}"',
+        replace=f'key = "{key}"\n    assert key\n    return f"{{cents / 100:.2f}}"',
+    )
+    options = ("--strategy", "agent", "--max-iterations", "1")
+    run = solve(surefoot, root, ISSUE, [edit, call("done")], *options)
+    assert (run["status"], run["commit"]) == ("budget", None)
+    record = events(surefoot, root, run["run_id"])
+    found = {
+        (f["tool"], f["file"])
+        for e in record
+        if e["kind"] == "auditor.finished"
+        for f in e["result"]["findings"]
+    }
+    assert ("secrets", "till/money.py") in found
 
 
 PUSHING = '[risk]\nallow_network = true\n\n[git]\nturn_push = "always"\n'

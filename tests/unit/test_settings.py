@@ -1,0 +1,81 @@
+"""What of an untrusted `surefoot.toml` has no effect, and which numbers no file may name."""
+
+import tomllib
+
+import pytest
+
+from surefoot.errors import SettingsError
+from surefoot.settings import Settings, parse_settings
+
+NEEDS_TRUST = {
+    "run.model": '[run]\nmodel = "scripted:evil.json"',
+    "solver.model": '[solver]\nmodel = "embedded,scripted:judge.json"',
+    "test.python": '[test]\npython = "/opt/python/bin/python"',
+    "audit.tools": '[audit]\ntools = ["ruff", "mypy"]',
+    "audit.timeout_s": "[audit]\ntimeout_s = 1",
+    "test.mutants": "[test]\nmutants = 11",
+    "test.mutants_s": "[test]\nmutants_s = 5",
+    "tools.capture": "[tools]\ncapture = false",
+    "tools.release": "[tools.release]\nmin_fallback_drills = 2",
+}
+NEEDS_NONE = {
+    "the embedded model": '[run]\nmodel = "embedded"\n[solver]\nmodel = "embedded"',
+    "an environment of the checkout": '[test]\npython = ".venv/bin/python"',
+    "more auditors": '[audit]\ntools = ["mypy", "ruff", "secrets"]\ntimeout_s = 900',
+    "all auditors": "[audit]\ntools = []",
+    "more mutants": "[test]\nmutants = 100\nmutants_s = 3600",
+    "room for tests": "[test]\ntimeout_s = 3600\nmemory_mb = 65536",
+    "less room for tests": "[test]\ntimeout_s = 10\nmemory_mb = 1024",
+    "a policy that has effect, once its gate lets it": "[tools]\nenforcement = true",
+    "an emergency stop": '[tools]\nkill_switch = "incumbent-only"',
+}
+
+
+def read(text: str) -> Settings:
+    return parse_settings(tomllib.loads(text))
+
+
+@pytest.mark.parametrize("key", list(NEEDS_TRUST))
+def test_what_widens_or_weakens_needs_trust(key: str) -> None:
+    """It is named, and without trust it is as if it were not there."""
+    settings = read(NEEDS_TRUST[key])
+    assert settings.widening() == (key,)
+    assert settings.without_widening() == Settings.plain()
+
+
+@pytest.mark.parametrize("what", list(NEEDS_NONE))
+def test_what_an_honest_file_says_needs_none(what: str) -> None:
+    """Nothing of it makes a check weaker."""
+    settings = read(NEEDS_NONE[what])
+    assert settings.widening() == ()
+    assert settings.without_widening() == settings
+
+
+def test_only_what_needs_trust_is_taken_away() -> None:
+    """Keys beside it stay; the format of a command goes with it, and a ceiling stays for the mode to hold down."""
+    text = '[test]\ncommand = ["x"]\nformat = "tap"\ntimeout_s = 7\n[run]\nmax_files = 1_000\nseed = 4\n'
+    settings = read(text)
+    assert settings.widening() == ("run.max_files", "test.command")
+    narrowed = settings.without_widening()
+    assert (narrowed.test.command, narrowed.test.format, narrowed.test.timeout_s) == (None, None, 7)
+    assert (narrowed.run.max_files, narrowed.run.seed) == (1_000, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[test]\ntimeout_s = 1e9", "test.timeout_s = 1000000000.0: Input should be less than"),
+        ("[test]\ntimeout_s = inf", "test.timeout_s = inf: Input should be less than"),
+        ("[test]\nmutants_s = nan", "test.mutants_s = nan: Input should be less than"),
+        ("[audit]\ntimeout_s = 1e9", "audit.timeout_s = 1000000000.0"),
+        ("[models]\nreply_s = 1e9", "models.reply_s = 1000000000.0"),
+        ("[run]\ntime_limit_s = 1e99", "run.time_limit_s = 1e+99"),
+        ("[test]\nmemory_mb = 100_000_000_000", "test.memory_mb = 100000000000"),
+    ],
+)
+def test_a_number_without_end_is_refused_by_its_key(text: str, told: str) -> None:
+    """In one sentence, before anything begins."""
+    with pytest.raises(SettingsError) as raised:
+        read(text)
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
