@@ -318,7 +318,8 @@ def checked_again(
         scratch_folder(project) as scratch,
         closing(RepositoryTrees(project.repository, scratch)) as trees,
     ):
-        processes = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
+        fenced = tried_processes(scratch, unsandboxed=frozen.request.unsandboxed)
+        processes = around.processes(fenced)
         plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
         auditors = auditors_of(project, frozen, processes, plan, None, around)
         baseline = read_baseline(project.root / BASELINE_NAME)

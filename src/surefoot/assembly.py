@@ -431,7 +431,7 @@ def tried_fence(processes: Processes, scratch: Path, *, accepted: bool) -> str:
     return f"{refused} of {len(results)} escapes refused" + (f"; {holes}" if holes else "")
 
 
-def tried_processes(scratch: Path, *, unsandboxed: bool) -> Processes:
+def tried_processes(scratch: Path, *, unsandboxed: bool) -> FencedProcesses:
     """The sandbox, tried out; for work of which no run's ledger tells.
 
     Raises:

@@ -205,8 +205,17 @@ class Tape:
         if coming is not None and coming != self._interrupted and self._is_interrupt(coming):
             self._interrupted = coming
             raise KeyboardInterrupt
-        place = min(self._at, len(self._events) - 1)
+        place = min(self._place(), len(self._events) - 1)
         return self._events[place].time - self._pauses[place]
+
+    def _place(self) -> int:
+        """Where the record goes on: after the answers that were heard since the last event that was compared."""
+        heard = 0
+        for number, recorded in self._numbered():
+            if heard == self._heard or not self._is_silent(recorded.event):
+                return number
+            heard += isinstance(recorded.event, _ANSWERS)
+        return len(self._events)
 
     def monotonic(self) -> float:
         """The same in seconds."""

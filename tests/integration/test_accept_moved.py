@@ -15,10 +15,11 @@ from surefoot.cli.common import surroundings
 from surefoot.errors import AcceptError
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.handover import accept
+from surefoot.kernel.ports import Processes, RunningProcess
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.testing.repository import ScratchRepository
-from surefoot.values import CommitId, Issue, RunId
+from surefoot.values import Command, CommitId, Issue, ProcessResult, RunId, SandboxLevel
 from surefoot.verify import verify_run
 
 CALC = "from other import FACTOR\n\n\ndef double(x):\n    return x * FACTOR - x\n"
@@ -47,6 +48,11 @@ class Scene:
     def project(self) -> Project:
         """As it is now."""
         return open_project(self.user.root, self._places)
+
+    def meet(self, weather: "Weather") -> "Weather":
+        """Have all that is run run in this weather."""
+        self._around = replace(self._around, processes=weather)
+        return weather
 
     def run(self, files: Mapping[str, str], scripted: str) -> None:
         """A run that does this and nothing else."""
@@ -85,17 +91,51 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     return Scene(user, places, surroundings(Nobody(), Quiet()))
 
 
+class Weather:
+    """A machine on which, when it is due, one run of the tests upon the work meets a bad day."""
+
+    def __init__(self) -> None:
+        self.is_due = False
+        self._processes: Processes
+
+    def __call__(self, processes: Processes) -> Processes:
+        """The same, in this weather."""
+        self._processes = processes
+        return self
+
+    @property
+    def level(self) -> SandboxLevel:
+        """As without it."""
+        return self._processes.level
+
+    def run(self, command: Command) -> ProcessResult:
+        """As the port says."""
+        return self._processes.run(self._under(command))
+
+    def start(self, command: Command) -> RunningProcess:
+        """As the port says."""
+        return self._processes.start(self._under(command))
+
+    def _under(self, command: Command) -> Command:
+        code = command.cwd / "calc.py"
+        if not self.is_due or not code.is_file() or code.read_text() != FIXED:
+            return command
+        self.is_due = False
+        return replace(command, env={**command.env, "BAD_DAY": "1"})
+
+
 def test_a_test_that_fails_by_chance_is_told_apart(scene: Scene, scripted: str) -> None:
-    """It fails upon the work and passes when it is run again, there as in the run."""
-    chancy = (
-        "from pathlib import Path\n\nfrom calc import double\n\n\ndef test_chancy():\n"
-        "    mark = Path('mark')\n    if double(2) == 4 and not mark.exists():\n"
-        "        mark.touch()\n        raise ValueError\n"
-    )
+    """It fails once and passes when the same is run again, upon accept as in the run."""
+    chancy = "import os\n\n\ndef test_chancy():\n    assert 'BAD_DAY' not in os.environ\n"
     scene.user.commit({"tests/test_chancy.py": chancy})
+    weather = scene.meet(Weather())
+    weather.is_due = True
     scene.run({"calc.py": FIXED}, scripted)
+    assert not weather.is_due
     scene.user.commit({"README": "mine\n"})
+    weather.is_due = True
     assert scene.accept() == scene.user.git("rev-parse", "HEAD")
+    assert not weather.is_due
 
 
 def test_new_tests_have_to_fail_without_the_work_there_too(scene: Scene, scripted: str) -> None:

@@ -103,7 +103,7 @@ def bench_of(processes: Processes, workspace: Workspace, shelf: Shelf) -> Bench:
         clock=clock,
         session="task-1",
     )
-    box = ForgingBox(Box((FileReader(),)), shop)
+    box = ForgingBox(Box((FileReader(lambda _path, _data: None),)), shop)
     return Bench(box=box, shelf=shelf, ledger=ledger, workspace=workspace)
 
 
