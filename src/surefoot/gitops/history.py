@@ -150,8 +150,7 @@ class RecordedTrees:
 
     def files(self, tree: TreeId) -> tuple[str, ...]:
         """As `Trees.files`."""
-        gitlinks = self._objects.gitlinks(tree)
-        return tuple(sorted(p for p in self._objects.listing(tree) if p not in gitlinks))
+        return self._objects.files(tree)
 
     def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
         """As `Trees.overlay`."""

@@ -114,6 +114,10 @@ class Objects:
         """Commit of each submodule by its path."""
         return {p: e.oid for p, e in self.listing(tree).items() if e.mode == GITLINK}
 
+    def files(self, tree: TreeId) -> tuple[str, ...]:
+        """As `Workspace.files`; symbolic links are in it, submodules are not."""
+        return tuple(sorted(p for p, e in self.listing(tree).items() if e.mode != GITLINK))
+
     def read(self, tree: TreeId, path: str) -> bytes | None:
         """As `Workspace.read`."""
         entry = self.listing(tree).get(path)

@@ -179,8 +179,7 @@ class GitWorkspace:
 
     def files(self, tree: TreeId) -> tuple[str, ...]:
         """As `Workspace.files`; symbolic links are in it, submodules are not."""
-        gitlinks = self._objects.gitlinks(tree)
-        return tuple(sorted(p for p in self._objects.listing(tree) if p not in gitlinks))
+        return self._objects.files(tree)
 
     def overlay(self, tree: TreeId, source: TreeId, paths: Sequence[str]) -> TreeId:
         """As `Workspace.overlay`; a path that is a folder stands for all that is in it."""

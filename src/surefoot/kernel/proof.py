@@ -53,6 +53,11 @@ ROOM = 2
 """What a test run that lacked time or memory gets the second time, as a multiple of the settings' limits."""
 
 
+def may_be_chance(report: TestReport, suspects: Collection[str]) -> bool:
+    """Whether it is asked which of some failing tests of a run fail by chance: that many do not at once."""
+    return 0 < len(suspects) <= MOST_AGAIN and report.state in evidence.SETTLED
+
+
 def _failing_in(report: TestReport) -> frozenset[str]:
     """What fails in a run that came to its end."""
     return frozenset(report.failing) if report.state in evidence.SETTLED else frozenset()
@@ -133,7 +138,7 @@ class Prover:
             asked: What that run was asked for; None is the whole suite.
             base: The tree on which the suspects passed, where that is another one.
         """
-        if not suspects or len(suspects) > MOST_AGAIN or report.state not in evidence.SETTLED:
+        if not may_be_chance(report, suspects):
             return frozenset()
         left = set(suspects) - self.examined.get(tree, frozenset())
         if not left:

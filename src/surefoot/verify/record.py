@@ -12,12 +12,11 @@ from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import RunResumed
 from surefoot.events.work import FactLearned, TestsRan
 from surefoot.execute.example_tests import ExampleWriter
-from surefoot.kernel.evidence import SETTLED
 from surefoot.kernel.impact import Impact
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level
 from surefoot.kernel.ports import Trees, TrialWorker
-from surefoot.kernel.proof import MOST_AGAIN, Prover
+from surefoot.kernel.proof import Prover, may_be_chance
 from surefoot.kernel.state import RunState
 from surefoot.ledger.wire import GENESIS
 from surefoot.suite import is_control_path, is_test_path
@@ -127,7 +126,7 @@ class _RecordedProver(Prover):
     ) -> frozenset[str]:
         """As it was recorded."""
         del asked, base
-        if not suspects or len(suspects) > MOST_AGAIN or report.state not in SETTLED:
+        if not may_be_chance(report, suspects):
             return frozenset()
         return self.settled.get(tree, frozenset())
 

@@ -124,12 +124,15 @@ class SyntaxSearch:
         if source is None or unit is None:
             return []
         reread = replace(shown, suspect=replace(suspect, unit=unit), code=unit.text)
+        before = self._probing.all_of(taken.candidate, suspect)
+
+        def differs(candidate: Candidate) -> bool:
+            return self._probing.all_of(candidate, suspect) != before
+
         kept = _kept_lines(shown.code, reread.code)
-        loose = self._loose(taken.candidate, reread, source, kept)
-        gauge, told = (
-            self._probing.gauge(suspect),
-            f"lines that a model is sure of in {suspect.key}",
-        )
+        loose = self._loose(taken.candidate, reread, source, kept, differs)
+        gauge = self._probing.gauge(suspect)
+        told = f"lines that a model is sure of in {suspect.key}"
         found = []
         for mutation in infilling.slips(reread, source, loose):
             candidate = with_files_of(from_mutations(source, (mutation,)), taken.candidate)
@@ -137,11 +140,15 @@ class SyntaxSearch:
             tried = attempted or self._trials.seen(candidate)
             if tried is not None and tried.passed:
                 found.append(tried)
-        before = self._probing.all_of(taken.candidate, suspect)
-        return [t for t in found if self._probing.all_of(t.candidate, suspect) != before]
+        return [t for t in found if differs(t.candidate)]
 
     def _loose(
-        self, taken: Candidate, reread: Shown, source: Source, kept: Collection[int]
+        self,
+        taken: Candidate,
+        reread: Shown,
+        source: Source,
+        kept: Collection[int],
+        differs: Callable[[Candidate], bool],
     ) -> tuple[int, ...]:
         """Lines of a candidate's function, 0-based, of which some edit passes and does something else: no known test holds them."""
         suspect, unit = reread.suspect, reread.suspect.unit
@@ -150,7 +157,6 @@ class SyntaxSearch:
         for mutation in _ranked(source, unit, suspect):
             if mutation.line - first in by_line:
                 by_line[mutation.line - first].append(mutation)
-        before = self._probing.all_of(taken, suspect)
         told = f"edits of what is left of {suspect.key}"
         found: set[int] = set()
         # The likeliest of each line, then the second of each, and so on.
@@ -159,7 +165,7 @@ class SyntaxSearch:
             if mutation.line - first in found:
                 continue
             edit = with_files_of(from_mutations(source, (mutation,)), taken)
-            if self._trials.look(edit, told) and self._probing.all_of(edit, suspect) != before:
+            if self._trials.look(edit, told) and differs(edit):
                 found.add(mutation.line - first)
         self._trials.tell_rejected(told)
         return tuple(sorted(found))[: self._limits.filled_lines]
