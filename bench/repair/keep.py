@@ -1,6 +1,6 @@
-"""Keep in the repository what is known of a seed and does not change with the product.
+"""Keep in the repository what is known of a seed: its pool, and the outcomes as far as they have come.
 
-    python -m bench.repair.keep --seed 5077    # from the cache, as far as the script has come
+    python -m bench.repair.keep --seed 5077    # from the cache
 
 What is kept, and why, `records.py` says.
 """
@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Sequence
 
 from bench.repair.cases import REPAIRS, build
-from bench.repair.outcome import key_of, recall
+from bench.repair.outcome import EVERYBODY, key_of, recall
 from bench.repair.pool import pool_file
-from bench.repair.records import pool_record, script_record, write
+from bench.repair.records import outcome_record, pool_record, write
 from surefoot.codec import encode
 
 
@@ -24,10 +24,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     if pool_file(options.seed).exists():
         write(pool_record(options.seed), pool_file(options.seed).read_bytes().splitlines())
     cases = [c for kind in REPAIRS for c in build(options.seed, kind, options.count).cases]
-    keys = [key_of(case, "script") for case in cases]
-    known = recall(keys)
-    write(script_record(options.seed), [encode(known[key]) for key in keys if key in known])
-    print(f"seed {options.seed}: {len(known)} of {len(cases)} outcomes of the script")
+    for who in EVERYBODY:
+        keys = [key_of(case, who) for case in cases]
+        known = recall(keys)
+        kept = [encode(known[key]) for key in keys if key in known]
+        write(outcome_record(options.seed, who), kept)
+        print(f"seed {options.seed}: {len(known)} of {len(cases)} outcomes of {who}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What does not change with the product, kept in the repository: the script's outcomes, and pools, by seed.
+"""What was measured on a seed, kept in the repository: outcomes and the pool that its natural bugs come from.
 
-The script and its model are what they were, so that its half of a seed is worked on once; Surefoot's half is measured anew
-on whatever machine. A pool cannot be sampled twice: parallel slots give other answers.
+The script and its model are what they were, so that its half of a seed is worked on once. Surefoot's half counts for the
+code that it was measured at: an outcome's key changes with it. A pool cannot be sampled twice: parallel slots give other answers.
 """
 
 import lzma
@@ -17,9 +17,9 @@ def pool_record(seed: int, folder: Path = FOLDER) -> Path:
     return folder / f"pool-{seed}.jsonl.xz"
 
 
-def script_record(seed: int, folder: Path = FOLDER) -> Path:
-    """The script's outcomes on a seed's cases."""
-    return folder / f"script-{seed}.jsonl.xz"
+def outcome_record(seed: int, who: str, folder: Path = FOLDER) -> Path:
+    """Somebody's outcomes on a seed's cases."""
+    return folder / f"{who}-{seed}.jsonl.xz"
 
 
 def lines_of(record: Path) -> list[bytes]:
@@ -31,8 +31,9 @@ def lines_of(record: Path) -> list[bytes]:
 
 def all_outcomes(folder: Path = FOLDER) -> Iterator[bytes]:
     """The lines of all records of outcomes."""
-    for record in sorted(folder.glob("script-*.jsonl.xz")):
-        yield from lines_of(record)
+    for who in ("surefoot", "script"):
+        for record in sorted(folder.glob(f"{who}-*.jsonl.xz")):
+            yield from lines_of(record)
 
 
 def write(record: Path, lines: Sequence[bytes]) -> None:

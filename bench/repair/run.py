@@ -77,6 +77,11 @@ def _say(number: int, of: int, outcome: Outcome) -> None:
 
 def _bench(kind: Kind, options: argparse.Namespace) -> list[str]:
     made = build(options.seed, kind, options.count)
+    if not made.cases:
+        raise SystemExit(
+            f"seed {options.seed} has no {kind} cases: `python -m bench.repair.pool --seed {options.seed}` "
+            "samples what they are made from"
+        )
     by_case = {case.case_id: case for case in made.cases}
     lines = [f"\n{kind}, seed {options.seed}, {len(made.cases)} cases", HEADER]
     done: dict[Who, list[Outcome]] = {}

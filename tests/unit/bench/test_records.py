@@ -10,10 +10,10 @@ from surefoot.codec import decode, encode
 
 
 def outcomes() -> list[bytes]:
-    """Two of the script, as lines."""
+    """Two of the script and one of Surefoot, as lines."""
     used = {"prompt_tokens": 1, "cached_tokens": 0, "completion_tokens": 1, "model_calls": 1}
     made = []
-    for key, failed in (("k1", []), ("k2", [3])):
+    for who, key, failed in (("script", "k1", []), ("script", "k2", [3]), ("surefoot", "k4", [])):
         attempt = {
             "claimed": True,
             "status": "complete",
@@ -26,7 +26,7 @@ def outcomes() -> list[bytes]:
         line = json.dumps(
             {
                 "key": key,
-                "who": "script",
+                "who": who,
                 "case_id": key,
                 "attempt": attempt,
                 "failed_checks": failed,
@@ -39,9 +39,11 @@ def outcomes() -> list[bytes]:
 def test_recorded_outcomes_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside those of this machine, by key, and no others."""
     monkeypatch.setenv("SUREFOOT_BENCH_CACHE", str(tmp_path / "cache"))
-    first, second = outcomes()
-    records.write(records.script_record(3, tmp_path), [first])
-    assert list(records.all_outcomes(tmp_path)) == [first]
+    first, second, ours = outcomes()
+    records.write(records.outcome_record(3, "script", tmp_path), [first])
+    records.write(records.outcome_record(3, "surefoot", tmp_path), [ours])
+    records.write(records.pool_record(3, tmp_path), [b"{}"])
+    assert list(records.all_outcomes(tmp_path)) == [ours, first]
     assert outcome.recall(["k1", "k2"]) == {}
     monkeypatch.setattr(outcome, "all_outcomes", lambda: records.all_outcomes(tmp_path))
     outcome.remember(decode(outcome.Outcome, second))
