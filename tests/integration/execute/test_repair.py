@@ -506,6 +506,31 @@ def test_of_edits_that_pass_alike_the_likelier_is_taken(tmp_path: Path) -> None:
     assert "share of the likelihood is 1.00" in shop.explained(run)
 
 
+@pytest.mark.parametrize(
+    ("body", "few"),
+    [("return hours + 2", True), ("return hours +", False), ("return 2 * hours", False)],
+    ids=["all say so", "one is no code", "one does something else"],
+)
+def test_answers_that_all_do_what_an_edit_does_are_enough_by_two(
+    tmp_path: Path, body: str, *, few: bool
+) -> None:
+    """One that does not, or cannot be read, and at least as many as always are asked."""
+    shop = Shop(tmp_path, FEES, code=FEE, max_candidates=1_000)
+    rules = [
+        {"pattern": "____", "reply": "return hours + 2"},
+        {"purpose": "candidate_edit", "reply": f"def fee(hours):\n    {body}\n"},
+    ]
+    small = {"context_tokens": 8_192, "parallel": 1, "fills_gaps": True}
+    run = shop.solve(rules, issue="fee(2) gives 0, not 4", **small)
+    decided = [e for e in shop.events(run) if e.get("decision") == "candidate_edit"]
+    limits = RepairLimits()
+    if few:
+        assert run["status"] == "complete", shop.explained(run)
+        assert len(decided) == limits.unanimous
+    else:
+        assert len(decided) >= limits.least_samples
+
+
 @pytest.mark.parametrize("check", ["== 4", ">= 1"], ids=["few pass", "forty pass"])
 def test_where_edits_that_pass_are_unlikely_lines_are_filled_in_too(
     tmp_path: Path, check: str

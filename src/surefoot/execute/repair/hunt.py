@@ -168,7 +168,7 @@ class Hunt:
         deeper = edit
         while self._goes_on(choice):
             self._foretell(choice)
-            self._ask(min(self._batch_size(), self._most - self._model.asked))
+            self._ask(min(self._batch_size(choice), self._most - self._model.asked))
             if deeper and self._model.asked >= self._limits.before_deeper:
                 deeper = False
                 self._deeper(search)
@@ -193,9 +193,23 @@ class Hunt:
             return False
         if self._halted():
             return False
-        if choice.taken is not None and self._model.asked >= self._limits.least_samples:
+        if choice.taken is not None and self._is_heard(choice):
             return False
         return self._model.asked < self._most
+
+    def _is_heard(self, choice: Choice) -> bool:
+        """Whether so many answers were asked that what is chosen may be taken: fewer where all of them do what an edit, or a line of the model, does.
+
+        Of a test that the model wrote itself its answers are no second word.
+        """
+        if self._model.asked >= self._limits.least_samples:
+            return True
+        if self._case.guessed or not choice.clusters:
+            return False
+        best, *others = choice.clusters
+        differ = self._model.unusable or self._model.missed or any(c.samples for c in others)
+        agreed = not differ and any(p.edited or p.is_filled for p in best.members)
+        return agreed and min(self._model.asked, best.samples) >= self._limits.unanimous
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""
@@ -246,7 +260,7 @@ class Hunt:
         taken = choice.taken
         if taken is None or taken.words is None or taken.words in self._read:
             return choice
-        if not self._asker.fills_gaps or self._model.asked < self._limits.least_samples:
+        if not self._asker.fills_gaps or not self._is_heard(choice):
             return choice
         shown = next((s for s in self._shown if taken.changed == {s.suspect.key}), None)
         if shown is None or self._edited(shown, taken) is None or self._halted():
@@ -350,8 +364,11 @@ class Hunt:
     def _tokens(self, text: str) -> int:
         return self._asker.count_tokens((Message(role="user", content=text),))
 
-    def _batch_size(self) -> int:
-        return max(1, self._asker.parallel)
+    def _batch_size(self, choice: Choice) -> int:
+        """As many as are answered at once, but no more than may be enough."""
+        few = self._limits.unanimous - self._model.asked
+        size = max(1, self._asker.parallel)
+        return min(size, few) if choice.taken is not None and few > 0 else size
 
     def _ask(self, size: int) -> None:
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])

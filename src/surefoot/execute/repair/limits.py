@@ -35,6 +35,8 @@ class RepairLimits:
     """The same where the model wrote the test and nothing passes: one that so many answers do not pass asks for something else than the issue."""
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
+    unanimous: int = 2
+    """The same where an edit, or a line that a model fills in, passes and every answer so far does what it does."""
     filled_lines: int = 16
     """Lines of a suspect in whose place a model that fills gaps is asked what it would write."""
     likely: float = 2.0
@@ -84,6 +86,7 @@ class RepairLimits:
             samples=by * self.samples,
             guessed_samples=by * self.guessed_samples,
             least_samples=by * self.least_samples,
+            unanimous=by * self.unanimous,
             filled_lines=by * self.filled_lines,
             reread=by * self.reread,
             inputs=by * self.inputs,

@@ -1,8 +1,8 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from surefoot.execute.repair.candidates import changed_places, from_mutations, with_files_of
 from surefoot.execute.repair.evidence import Probing, again_in, changed_source
@@ -10,6 +10,7 @@ from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.mutate import Mutation, mutations
+from surefoot.execute.repair.probe import Words
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.unread import dropped
@@ -21,6 +22,24 @@ _MOST_FILLS = 3
 _LIKELY_FILLS = 8
 _LEVELS = 2
 """Further edits on top of a first one: bugs of up to three places."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """A suspect's function as a candidate leaves it."""
+
+    candidate: Candidate
+    source: Source
+    """Its file."""
+    shown: Shown
+    kept: tuple[int, ...]
+    """Lines of it, 0-based, that were there before."""
+    behaviour: tuple[Words | None, Words | None]
+    """What it does on the generated inputs, and on unusual ones."""
+
+    def with_edit(self, mutation: Mutation) -> Candidate:
+        """The candidate with one more edit of that file."""
+        return with_files_of(from_mutations(self.source, (mutation,)), self.candidate)
 
 
 class SyntaxSearch:
@@ -118,43 +137,44 @@ class SyntaxSearch:
 
     def slips(self, taken: Passing, shown: Shown, infilling: Infilling) -> list[Tried]:
         """What a candidate becomes with a line that it leaves as a model is sure that it is written; those that pass and do something else."""
-        suspect = shown.suspect
-        source = changed_source(taken.candidate, self._product[suspect.path])
-        unit = again_in(source, suspect.unit) if source is not None else None
-        if source is None or unit is None:
+        left = self._left(taken.candidate, shown)
+        if left is None:
             return []
-        reread = replace(shown, suspect=replace(suspect, unit=unit), code=unit.text)
-        before = self._probing.all_of(taken.candidate, suspect)
-
-        def differs(candidate: Candidate) -> bool:
-            return self._probing.all_of(candidate, suspect) != before
-
-        kept = _kept_lines(shown.code, reread.code)
-        loose = self._loose(taken.candidate, reread, source, kept, differs)
-        gauge = self._probing.gauge(suspect)
-        told = f"lines that a model is sure of in {suspect.key}"
+        gauge = self._probing.gauge(shown.suspect)
+        told = f"lines that a model is sure of in {shown.suspect.key}"
         found = []
-        for mutation in infilling.slips(reread, source, loose):
-            candidate = with_files_of(from_mutations(source, (mutation,)), taken.candidate)
+        for mutation in infilling.slips(left.shown, left.source, self._loose(left)):
+            candidate = left.with_edit(mutation)
             attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
             tried = attempted or self._trials.seen(candidate)
             if tried is not None and tried.passed:
                 found.append(tried)
-        return [t for t in found if differs(t.candidate)]
+        return [t for t in found if self._differs(t.candidate, left)]
 
-    def _loose(
-        self,
-        taken: Candidate,
-        reread: Shown,
-        source: Source,
-        kept: Collection[int],
-        differs: Callable[[Candidate], bool],
-    ) -> tuple[int, ...]:
-        """Lines of a candidate's function, 0-based, of which some edit passes and does something else: no known test holds them."""
-        suspect, unit = reread.suspect, reread.suspect.unit
+    def _left(self, taken: Candidate, shown: Shown) -> "_Left | None":
+        """The function that is shown as a candidate leaves it; None where it is gone."""
+        suspect = shown.suspect
+        source = changed_source(taken, self._product[suspect.path])
+        unit = again_in(source, suspect.unit) if source is not None else None
+        if source is None or unit is None:
+            return None
+        return _Left(
+            candidate=taken,
+            source=source,
+            shown=replace(shown, suspect=replace(suspect, unit=unit), code=unit.text),
+            kept=_kept_lines(shown.code, unit.text),
+            behaviour=self._probing.all_of(taken, suspect),
+        )
+
+    def _differs(self, candidate: Candidate, left: "_Left") -> bool:
+        return self._probing.all_of(candidate, left.shown.suspect) != left.behaviour
+
+    def _loose(self, left: "_Left") -> tuple[int, ...]:
+        """Lines that a candidate leaves, 0-based, of which some edit passes and does something else: no known test holds them."""
+        suspect, unit = left.shown.suspect, left.shown.suspect.unit
         first = unit.first_line if unit is not None else 0
-        by_line: dict[int, list[Mutation]] = {n: [] for n in kept}
-        for mutation in _ranked(source, unit, suspect):
+        by_line: dict[int, list[Mutation]] = {n: [] for n in left.kept}
+        for mutation in _ranked(left.source, unit, suspect):
             if mutation.line - first in by_line:
                 by_line[mutation.line - first].append(mutation)
         told = f"edits of what is left of {suspect.key}"
@@ -164,8 +184,8 @@ class SyntaxSearch:
         for mutation in [m for m in turns if m is not None][: self._limits.reread]:
             if mutation.line - first in found:
                 continue
-            edit = with_files_of(from_mutations(source, (mutation,)), taken)
-            if self._trials.look(edit, told) and differs(edit):
+            edit = left.with_edit(mutation)
+            if self._trials.look(edit, told) and self._differs(edit, left):
                 found.add(mutation.line - first)
         self._trials.tell_rejected(told)
         return tuple(sorted(found))[: self._limits.filled_lines]

@@ -77,9 +77,9 @@ _SCHEDULE: Final = (
 """For one suspect; repeated with rising temperature until the samples of a turn are used."""
 _VOTES: Final = (
     Slot(view=EditView.MASKED, temperature=0.0),
-    Slot(view=EditView.WHOLE, temperature=0.0),
-    Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.0),
+    Slot(view=EditView.MASKED, temperature=0.0),
+    Slot(view=EditView.WHOLE, temperature=0.0),
     Slot(view=EditView.EXPLAIN, temperature=0.4),
     Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.6),
@@ -89,6 +89,7 @@ _VOTES: Final = (
 )
 """Asked for when something passes already and more independent ideas are wanted.
 
+The answer that has not seen the code comes early: where it does what an edit does, two are enough.
 The view `masked` leaves out, in turn, each place that passing edits change: without having seen it, and in a few tokens, the
 model says what belongs there, twice at most. Where no edit passes it is not asked.
 """
