@@ -53,8 +53,10 @@ def grade_all(
         "cpu_s": CHECK_CPU_S,
     }
     done = run_python(
-        ("-I", "-c", _DRIVER.read_text("utf-8")),
+        ("-P", "-s", "-c", _DRIVER.read_text("utf-8")),
         stdin=json.dumps(order).encode(),
+        # What a call gave becomes a part of the case: the order of a set has to be the same whenever it is built.
+        env={"PYTHONHASHSEED": "0"},
         limits=_BATCH_LIMITS,
     )
     found: dict[int, tuple[Verdict, ...]] = {}

@@ -43,6 +43,14 @@ def test_solutions_are_judged_apart() -> None:
     assert (found[5][1].got, found[5][1].expected) == ("10", "6")
 
 
+def test_what_a_call_gave_is_the_same_each_time() -> None:
+    """In the order of a set, too: it becomes a part of the case, by which outcomes are known again."""
+    letters = "def double(n):\n    return list(set('abcdefghijklmnop'))\n"
+    first, second = (grade(letters, "double", CHECKS) for _ in range(2))
+    assert first[0].got
+    assert first == second
+
+
 def test_a_check_does_not_see_what_an_earlier_one_left() -> None:
     """Each has a namespace of its own."""
     counting = "calls = []\ndef double(n):\n    calls.append(n)\n    return 2 * len(calls)\n"
