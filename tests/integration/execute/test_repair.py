@@ -434,6 +434,24 @@ def test_a_line_that_a_model_fills_in_mends_what_no_edit_does(tmp_path: Path) ->
     assert line in shop.show(f"{run['commit']}:shop.py")
 
 
+def test_a_line_that_a_model_fills_in_is_no_edit_with_which_two_answers_are_enough(
+    tmp_path: Path,
+) -> None:
+    """It has not seen what stood there, as little as an answer from the docstring has."""
+    shop = Shop(tmp_path, REBATES, code=REBATE, max_candidates=1_000)
+    line = "return sum(kept) * (100 - rate) / 100"
+    code = REBATE.partition("\n\n\n")[2].replace("return sum(kept) * rate", line)
+    rules = [
+        {"pattern": r"kept = list\(items\)\n    ____", "reply": line},
+        {"pattern": "Function `price`", "reply": code},
+    ]
+    small = {"context_tokens": 8_192, "parallel": 1, "fills_gaps": True}
+    run = shop.solve(rules, issue="price([10, 20], 10) gives 300, not 27", **small)
+    assert run["status"] == "complete", shop.explained(run)
+    decided = [e for e in shop.events(run) if e.get("decision") == "candidate_edit"]
+    assert len(decided) >= RepairLimits().least_samples
+
+
 def test_a_line_that_does_the_same_is_no_second_answer(tmp_path: Path) -> None:
     """A right line and a harmless one beside it are one answer, not two."""
     shop = Shop(tmp_path, REBATES, code=REBATE, max_candidates=1_000)

@@ -198,9 +198,10 @@ class Hunt:
         return self._model.asked < self._most
 
     def _is_heard(self, choice: Choice) -> bool:
-        """Whether so many answers were asked that what is chosen may be taken: fewer where all of them do what an edit, or a line of the model, does.
+        """Whether so many answers were asked that what is chosen may be taken: fewer where all of them do what an edit does.
 
-        Of a test that the model wrote itself its answers are no second word.
+        Of a test that the model wrote itself its answers are no second word. Nor is one from the docstring of a line that it
+        filled in: neither has seen what stood there, and what both leave out nobody has kept.
         """
         if self._model.asked >= self._limits.least_samples:
             return True
@@ -208,7 +209,7 @@ class Hunt:
             return False
         best, *others = choice.clusters
         differ = self._model.unusable or self._model.missed or any(c.samples for c in others)
-        agreed = not differ and any(p.edited or p.is_filled for p in best.members)
+        agreed = not differ and any(p.edited for p in best.members)
         return agreed and min(self._model.asked, best.samples) >= self._limits.unanimous
 
     def _halted(self) -> bool:

@@ -36,7 +36,7 @@ class RepairLimits:
     least_samples: int = 4
     """Answers asked before anything is taken: what passes may still be wrong."""
     unanimous: int = 2
-    """The same where an edit, or a line that a model fills in, passes and every answer so far does what it does."""
+    """The same where an edit passes and every answer so far does what it does."""
     filled_lines: int = 16
     """Lines of a suspect in whose place a model that fills gaps is asked what it would write."""
     likely: float = 2.0
