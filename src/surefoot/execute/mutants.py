@@ -173,8 +173,8 @@ def _of_lines(
         places.append(None)
     for place in places[:: -(-len(places) // _MOST_UNITS) or 1]:
         was = base.get(place.qualname if place else "")
-        for mutation in mutations(source, place):
-            if mutation.line in lines and _is_telling(mutation):
+        for mutation in mutations(source, place, lines):
+            if _is_telling(mutation):
                 code = bytecode(unit_text(source, place, apply(source.text, mutation.edits)))
                 if code is None or code != was:
                     yield mutation

@@ -149,6 +149,19 @@ def test_heavier_edits_come_first() -> None:
     assert first[0].note == "< -> <="
 
 
+def test_mutations_of_some_lines_are_those_of_all_that_stand_there() -> None:
+    """For a unit and for a module's own statements, whose other lines are not looked at."""
+    source = parse(
+        "m.py", "LOW = 1\nHIGH = LOW + 2\n\n\ndef f(a):\n    b = a + 1\n    return b > HIGH\n"
+    )
+    assert source is not None
+    for unit, line in ((None, 2), (units(source)[0], 7)):
+        every = mutations(source, unit)
+        some = mutations(source, unit, {line})
+        assert some == tuple(m for m in every if m.line == line)
+        assert 0 < len(some) < len(every)
+
+
 def test_a_modules_own_statements() -> None:
     """Constants outside functions are mutated apart from the functions, which are units of their own."""
     source = parse("m.py", "LIMIT = 10\n\n\ndef f(a):\n    return a < LIMIT\n")

@@ -1,7 +1,8 @@
 """All operators over one unit."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from hashlib import sha256
 
 from surefoot.execute.repair.mutate.absence import absence_mutations
 from surefoot.execute.repair.mutate.calls import call_mutations
@@ -13,10 +14,13 @@ from surefoot.execute.repair.mutate.statements import statement_mutations
 from surefoot.execute.source import CodeUnit, Source, apply, bytecode, shape
 
 
-def mutations(source: Source, unit: CodeUnit | None) -> tuple[Mutation, ...]:
+def mutations(
+    source: Source, unit: CodeUnit | None, lines: Collection[int] | None = None
+) -> tuple[Mutation, ...]:
     """Every first-order mutation of a unit that parses and differs from the others; heaviest first.
 
-    `unit` None means the module's own statements.
+    `unit` None means the module's own statements. With `lines` only mutations of these: each one takes a compilation of
+    the unit, which is the whole file for its own statements.
     """
     site = site_of(source, unit)
     if site is None:
@@ -24,14 +28,21 @@ def mutations(source: Source, unit: CodeUnit | None) -> tuple[Mutation, ...]:
     first = bytecode(unit_text(source, unit, source.text))
     # A unit that only compiles within its surroundings (one with `nonlocal`) is compared by its syntax tree.
     key = shape if first is None else bytecode
-    seen: set[str | None] = {None, "", first or shape(unit_text(source, unit, source.text))}
+    seen = {_brief(first or shape(unit_text(source, unit, source.text)))}
     kept = []
     for mutation in sorted(_all(site), key=lambda m: -m.weight):
+        if lines is not None and mutation.line not in lines:
+            continue
         done = key(unit_text(source, unit, apply(source.text, mutation.edits)))
-        if done not in seen:
-            seen.add(done)
+        if done and _brief(done) not in seen:
+            seen.add(_brief(done))
             kept.append(mutation)
     return tuple(kept)
+
+
+def _brief(text: str) -> bytes:
+    """Stands for a text that may be as long as a file: thousands of them are kept at once."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _all(site: Site) -> Iterator[Mutation]:
