@@ -6,15 +6,20 @@ import sys
 from pathlib import Path
 
 
-def test_without_weights_no_case_counts_as_failed(tmp_path: Path) -> None:
-    """It stops and says how to fetch them; nothing is remembered."""
-    done = subprocess.run(
-        (sys.executable, "-m", "bench.repair.run", "--seed", "1", "--count", "1"),
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The benchmark with seed 1, as a user calls it."""
+    return subprocess.run(
+        (sys.executable, "-m", "bench.repair.run", "--seed", "1", *arguments),
+        env={**os.environ, **env},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_without_weights_no_case_counts_as_failed(tmp_path: Path) -> None:
+    """It stops and says how to fetch them; nothing is remembered."""
+    done = run("--count", "1", XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 1
     assert "surefoot models pull" in done.stderr
     assert not list(tmp_path.rglob("outcomes.jsonl"))
@@ -22,12 +27,6 @@ def test_without_weights_no_case_counts_as_failed(tmp_path: Path) -> None:
 
 def test_a_seed_without_a_pool_is_no_empty_table(tmp_path: Path) -> None:
     """Its natural bugs are not there yet: it says how to sample them."""
-    done = subprocess.run(
-        (sys.executable, "-m", "bench.repair.run", "--seed", "1", "--kind", "natural", "--known"),
-        env={**os.environ, "SUREFOOT_BENCH_CACHE": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run("--kind", "natural", "--known", SUREFOOT_BENCH_CACHE=str(tmp_path))
     assert done.returncode == 1
     assert "bench.repair.pool --seed 1" in done.stderr

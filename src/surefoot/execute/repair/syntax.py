@@ -151,7 +151,7 @@ class SyntaxSearch:
                 found.append(tried)
         return [t for t in found if self._differs(t.candidate, left)]
 
-    def _left(self, taken: Candidate, shown: Shown) -> "_Left | None":
+    def _left(self, taken: Candidate, shown: Shown) -> _Left | None:
         """The function that is shown as a candidate leaves it; None where it is gone."""
         suspect = shown.suspect
         source = changed_source(taken, self._product[suspect.path])
@@ -166,10 +166,10 @@ class SyntaxSearch:
             behaviour=self._probing.all_of(taken, suspect),
         )
 
-    def _differs(self, candidate: Candidate, left: "_Left") -> bool:
+    def _differs(self, candidate: Candidate, left: _Left) -> bool:
         return self._probing.all_of(candidate, left.shown.suspect) != left.behaviour
 
-    def _loose(self, left: "_Left") -> tuple[int, ...]:
+    def _loose(self, left: _Left) -> tuple[int, ...]:
         """Lines that a candidate leaves, 0-based, of which some edit passes and does something else: no known test holds them."""
         suspect, unit = left.shown.suspect, left.shown.suspect.unit
         first = unit.first_line if unit is not None else 0

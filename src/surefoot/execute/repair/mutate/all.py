@@ -34,8 +34,8 @@ def mutations(
         if lines is not None and mutation.line not in lines:
             continue
         done = key(unit_text(source, unit, apply(source.text, mutation.edits)))
-        if done and _brief(done) not in seen:
-            seen.add(_brief(done))
+        if done and (brief := _brief(done)) not in seen:
+            seen.add(brief)
             kept.append(mutation)
     return tuple(kept)
 
