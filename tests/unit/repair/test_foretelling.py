@@ -119,6 +119,17 @@ def test_no_call_is_asked_about_twice_and_no_more_than_the_limit() -> None:
     assert len(asked.foretelling.hits(RIGHT.words)) == 1
 
 
+@pytest.mark.parametrize(("samples", "questions"), [(2, 4), (9, 3)])
+def test_what_is_clear_is_asked_about_once(samples: int, questions: int) -> None:
+    """Three calls at a time, and all that there are while nothing can be taken."""
+    asked = Asked()
+    many = passing("many", tuple(word([n, n]) for n in range(4)), samples)
+    for _ in range(3):
+        asked.ask(RIGHT, many)
+    assert (asked.choice(RIGHT, many).taken is many) is (questions == 3)
+    assert asked.questions == questions
+
+
 @pytest.mark.parametrize(
     "reply", ["[1]", "`[1]`", "```python\n[1]\n```", "```python\n>>> first([1], [2])\n[1]\n```"]
 )

@@ -63,6 +63,7 @@ FIXES = [
     ("return isinstance(a, int)", "return isinstance(a, str)"),
     ("return a.lstrip('re:')", "return a.removeprefix('re:')"),
     ("return a.strip('.py')", "return a.removesuffix('.py')"),
+    ("return [a for x in items if a > 0]", "return [x for x in items if x > 0]"),
     ("return (a.end, b.end)", "return (a.end, max(a.end, b.end))"),
 ]
 

@@ -267,7 +267,7 @@ def test_what_fails_where_the_unchanged_code_answers_comes_last() -> None:
 
 def test_what_leaves_a_name_idle_comes_last() -> None:
     """A name that the unchanged code reads is left out by nothing else that passes; alone it needs as many voices."""
-    idle = passing("idle", "a b", samples=3, edited=True, prior=0.7, dropped=True)
+    idle = passing("idle", "a b", samples=3, edited=True, prior=0.7, idle=True)
     whole = passing("whole", "a c", edited=True, prior=0.3, examples=(True,))
     assert choose([idle], WEIGHTS).taken is None
     assert choose([idle, replace(whole, samples=2)], WEIGHTS).taken == replace(whole, samples=2)

@@ -46,7 +46,7 @@ from surefoot.execute.repair.prose import promised
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
-from surefoot.execute.repair.unread import dropped, taken_in_vain
+from surefoot.execute.repair.unread import idles, taken_in_vain
 from surefoot.execute.source import (
     CodeUnit,
     Source,
@@ -333,7 +333,7 @@ class Evidence:
             words=words,
             apart=apart,
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
-            dropped=bool(after and dropped(before, after, suspect.unit)),
+            idle=bool(after and idles(before, after, suspect.unit)),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),

@@ -33,7 +33,9 @@ class Foretelling:
         self._asked: set[int] = set()
 
     def ask(self, choice: Choice, shown: Shown, failure: str, inputs: Sequence[Arguments]) -> None:
-        """Ask about a few calls on which the two behaviours differ that most speaks for, the shortest first."""
+        """Ask about a few calls on which the two behaviours differ that most speaks for, the shortest first; about more of them while the choice is open."""
+        if choice.taken is not None and self._asked:
+            return
         rivals = [words for c in choice.clusters if (words := c.members[0].words) is not None]
         if len(rivals) < 2 or any(len(words) != len(inputs) for words in rivals[:2]):  # noqa: PLR2004
             return

@@ -205,12 +205,16 @@ class Hunt:
         """
         if self._model.asked >= self._limits.least_samples:
             return True
-        if self._case.guessed or not choice.clusters:
+        said = choice.clusters[0].samples if self._may_agree(choice) else 0
+        return min(self._model.asked, said) >= self._limits.unanimous
+
+    def _may_agree(self, choice: Choice) -> bool:
+        """Whether an edit is what would be taken, and nobody has said anything else so far."""
+        if self._case.guessed or choice.taken is None:
             return False
         best, *others = choice.clusters
         differ = self._model.unusable or self._model.missed or any(c.samples for c in others)
-        agreed = not differ and any(p.edited for p in best.members)
-        return agreed and min(self._model.asked, best.samples) >= self._limits.unanimous
+        return not differ and any(p.edited and not p.is_patchwork for p in best.members)
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""
@@ -369,7 +373,7 @@ class Hunt:
         """As many as are answered at once, but no more than may be enough."""
         few = self._limits.unanimous - self._model.asked
         size = max(1, self._asker.parallel)
-        return min(size, few) if choice.taken is not None and few > 0 else size
+        return min(size, few) if few > 0 and self._may_agree(choice) else size
 
     def _ask(self, size: int) -> None:
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])

@@ -60,8 +60,8 @@ class Weights:
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
-    So does an input that the unchanged code answers, and on which all that is left fails by accident, and a name that the
-    unchanged code reads, and that all that is left still has and reads nowhere.
+    So does an input that the unchanged code answers, and on which all that is left fails by accident, a name that the
+    unchanged code reads, and that all that is left still has and reads nowhere, and a condition that no argument decides.
     """
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken."""
@@ -96,8 +96,8 @@ class Passing:
     """Which tests that fail on the base and that nobody asked for pass as well."""
     lost: bool = False
     """It fails by accident on a generated input that the unchanged code answers."""
-    dropped: bool = False
-    """A name that the unchanged code reads is still there and read no more."""
+    idle: bool = False
+    """A name that the unchanged code reads is still there and read no more, or a condition is computed from constants alone."""
     foretold: int = 0
     """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
@@ -253,7 +253,7 @@ def _against(
     rivals_of = [c for c in others if c.members[0].words not in best.beyond]
     thought_of = sum(c.weight for c in rivals_of if c.samples)
     edits = sum(c.weight for c in rivals_of if not c.samples)
-    sound = all(first.examples) and not first.lost and not first.dropped
+    sound = all(first.examples) and not first.lost and not first.idle
     unmet = 0.0 if sound else weights.unmet
     rewritten = best.is_rewritten(weights.wide)
     misses = sum(missed.get(key, 0) for key in first.changed)
@@ -381,7 +381,7 @@ def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
 def _sound(passing: Sequence[Passing]) -> list[Passing]:
     """Those that answer whatever the unchanged code does, where any do; of them those that still use all that it uses."""
     answering = _led([p for p in passing if not p.lost], passing)
-    return _led([p for p in answering if not p.dropped], answering)
+    return _led([p for p in answering if not p.idle], answering)
 
 
 def _led(kept: Sequence[Passing], passing: Sequence[Passing]) -> list[Passing]:

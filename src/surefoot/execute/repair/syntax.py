@@ -13,7 +13,7 @@ from surefoot.execute.repair.mutate import Mutation, mutations
 from surefoot.execute.repair.probe import Words
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
-from surefoot.execute.repair.unread import dropped
+from surefoot.execute.repair.unread import idles
 from surefoot.execute.repair.views import Shown
 from surefoot.execute.source import CodeUnit, Source
 from surefoot.values import Candidate
@@ -274,7 +274,7 @@ class SyntaxSearch:
         """What is asked for beside the tests: the examples of docstring and issue, and that nothing lies idle."""
         before = self._product[suspect.path]
         after = changed_source(candidate, before)
-        idle = after is not None and dropped(before, after, suspect.unit)
+        idle = after is not None and idles(before, after, suspect.unit)
         return (*self._probing.held(candidate, suspect), not idle)
 
     def _beam(self, near: Sequence[tuple[Tried, Suspect]]) -> Sequence[tuple[Tried, Suspect]]:

@@ -3,6 +3,7 @@
 import ast
 from typing import Final
 
+from surefoot.execute.repair.settled import settled
 from surefoot.execute.source import CodeUnit, FunctionNode, Source, last_name, unit_nodes
 
 _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
@@ -27,6 +28,14 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
         return frozenset()
     found, read = _had(was)
     return (unread(now) & found & read) | (_imported(before) & _imported(after, used=False))
+
+
+def idles(before: Source, after: Source, unit: CodeUnit | None) -> bool:
+    """Whether something of a unit does nothing after a change: a name that is dropped, or a condition that no argument decides."""
+    was, now = _node(before, unit), _node(after, unit)
+    if was is None or now is None:
+        return False
+    return bool(dropped(before, after, unit) or settled(was, now))
 
 
 def taken_in_vain(before: Source, after: Source, unit: CodeUnit | None) -> str | None:

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
@@ -86,6 +86,8 @@ _ITERATIONS: Final[Mapping[str, float]] = {
     "list({})": 0.12,
 }
 _TYPES: Final = ("int", "str", "float", "bool", "list", "tuple", "dict", "set")
+_MOST_READS: Final = 4
+"""Places of a name in one statement of which two at a time are changed."""
 _ONCE: Final = ("filter", "map", "zip", "reversed", "iter")
 _EXCEPTIONS: Final = (
     "ValueError",
@@ -113,6 +115,7 @@ def call_mutations(site: Site) -> Iterator[Mutation]:
     yield from _called_elsewhere(site)
     yield from _bounds(site)
     yield from _listed(site)
+    yield from _twice(site)
 
 
 def _groups(groups: tuple[tuple[str, ...], ...], name: str) -> Iterator[tuple[str, float]]:
@@ -266,6 +269,20 @@ def _name(site: Site, node: ast.Name) -> Iterator[Mutation]:
                 yield from _others(site, node, group, "type", weight)
         for other, weight in _groups(_BUILTINS, node.id):
             yield site.replace(node, other, "builtin", weight)
+
+
+def _twice(site: Site) -> Iterator[Mutation]:
+    """One wrong name that is read in two places of a statement: neither half mends it by itself."""
+    places: dict[tuple[int, str], list[ast.Name]] = {}
+    for node in site.of(ast.Name):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in site.names:
+            places.setdefault((id(site.statement(node)), node.id), []).append(node)
+    for (_, name), nodes in places.items():
+        for pair in combinations(nodes[:_MOST_READS], 2):
+            for other in site.names:
+                if other != name:
+                    edits = [_put(site, node, other) for node in pair]
+                    yield site.edit(edits, pair[0], "name", 0.2)
 
 
 def _others(
