@@ -3,8 +3,9 @@
 The prompt is a fixed template per view: what all questions of one bug share (report, failing check) comes first, then what
 those of one suspect share, then the view's own request, so that a prompt cache keeps as much as it can. The answer is
 started for the model (`prefill`) with the part of the function that is not in question, which saves the tokens of a copied
-signature and docstring; the view that explains first starts by itself. Nothing is ever cut off to fit: a question that does
-not fit into the model's context is not asked.
+signature and docstring; the view that explains first starts by itself. A model that fills gaps goes on from there, and so is
+told the docstring there alone; a hosted one never sees it. Nothing is ever cut off to fit: a question that does not fit into
+the model's context is not asked.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Gap, Message, ModelAnswer, ModelFailure, ModelRequest
 
-POLICY_BUNDLE: Final = "candidate_edit/3"
+POLICY_BUNDLE: Final = "candidate_edit/4"
 PURPOSE: Final = "candidate_edit"
 MASK: Final = "____"
 SYSTEM: Final = "You are an expert Python programmer who repairs functions."
@@ -51,6 +52,8 @@ class EditQuestion:
     """Its present text without indentation."""
     head: str
     """Decorators, signature and docstring, as `code` begins."""
+    short_head: str = ""
+    """The same with `...` for what the docstring says."""
     body_tokens: int
     """Length of the longest body that makes sense, in tokens, about."""
     head_tokens: int = 0
@@ -203,7 +206,7 @@ def request_of(question: EditQuestion, *, fills_gaps: bool = False) -> ModelRequ
         purpose=PURPOSE,
         messages=(
             Message(role="system", content=SYSTEM),
-            Message(role="user", content=_prompt(question)),
+            Message(role="user", content=_prompt(question, short=fills_gaps)),
         ),
         max_tokens=tokens,
         temperature=question.temperature,
@@ -242,20 +245,29 @@ def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
     return opened, ("```",), tokens
 
 
-def _prompt(question: EditQuestion) -> str:
-    parts = [_shown_bug(question)]
+def _prompt(question: EditQuestion, *, short: bool) -> str:
+    """The whole question; a `short` one leaves to the prefill what that says, for a model that reads it."""
+    head = question.head
+    if short and question.view in _PREFILLED:
+        head = question.short_head
+    parts = [_shown_bug(question, head)]
     parts.append(
         _section("Its variables in the failing check, in order", "\n".join(question.values))
     )
     parts.append(_section("It also fails", question.other_failure))
     if question.attempt:
-        parts.append(_code("This answer was wrong", question.attempt))
+        parts.append(_code("This answer was wrong", _under(head, question, question.attempt)))
         parts.append(_section("It fails", question.attempt_failure))
     parts.append(_REQUESTS[question.view].format(name=question.name, mask=MASK))
     return "\n\n".join(p for p in parts if p)
 
 
-def _shown_bug(question: EditQuestion) -> str:
+def _under(head: str, question: EditQuestion, code: str) -> str:
+    """Code of the function under another head."""
+    return head + code.removeprefix(question.head) if code.startswith(question.head) else code
+
+
+def _shown_bug(question: EditQuestion, head: str) -> str:
     """What all views say first: issue, failing check, surroundings, function."""
     parts = [
         _section("Bug report", question.issue),
@@ -263,14 +275,17 @@ def _shown_bug(question: EditQuestion) -> str:
         _code("Other code", question.context),
     ]
     if question.view is EditView.REWRITE:
-        parts.append(_code(f"Function `{question.name}`", question.head))
+        parts.append(_code(f"Function `{question.name}`", head))
     elif question.view is EditView.MASKED:
         parts.append(_code(f"Function `{question.name}`", _masked(question)))
     else:
-        parts.append(_code(f"Function `{question.name}`, which has a bug", question.code))
+        code = _under(head, question, question.code)
+        parts.append(_code(f"Function `{question.name}`, which has a bug", code))
     return "\n\n".join(p for p in parts if p)
 
 
+_PREFILLED: Final = (EditView.WHOLE, EditView.REWRITE)
+"""Views whose answer begins with the head."""
 _CORRECT: Final = "Reply with the corrected function `{name}` in one ```python block."
 _REQUESTS: Final = {
     EditView.WHOLE: _CORRECT,

@@ -13,7 +13,7 @@ from surefoot.execute.repair.candidates import (
     special_cases,
     told_literals,
 )
-from surefoot.execute.repair.graft import graft, head_of, splice
+from surefoot.execute.repair.graft import graft, head_of, short_head_of, splice
 from surefoot.execute.source import CodeUnit, Source, parse, units
 
 FILE = '''"""Module."""
@@ -120,6 +120,12 @@ def test_imports_and_helpers_find_their_place() -> None:
 def test_heads(text: str, head: str) -> None:
     """A head is decorators, signature and docstring; a function that cannot be cut there has none."""
     assert head_of(text) == head
+    assert short_head_of(text) == head.replace("Doc.", "...")
+
+
+def test_a_short_head_has_one_row_for_a_docstring() -> None:
+    text = "def f(a):\n    r'''One.\n\n    Two.\n    '''\n    return a"
+    assert short_head_of(text) == 'def f(a):\n    """..."""'
 
 
 def test_candidates_that_change_nothing() -> None:

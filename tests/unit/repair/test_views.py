@@ -188,6 +188,25 @@ def test_the_view_that_explains_is_not_started_for_the_model() -> None:
     assert requests[EditView.EXPLAIN].max_tokens > requests[EditView.WHOLE].max_tokens
 
 
+def test_a_docstring_is_told_once() -> None:
+    """By the beginning of the answer to a model that goes on from it; a hosted one never sees that, and is told by the prompt."""
+    attempt = Attempt(suspect="f.py::f", code=shown("f", 1.0).code, failure="wrong")
+    asked = questions_of(batch([shown("f", 1.0)], attempts=[attempt]))
+    begun = [q for q in asked if request_of(q).prefill.startswith("```python\ndef f(a, b):")]
+    assert {(q.view, bool(q.attempt)) for q in begun} == {
+        (EditView.WHOLE, True),
+        (EditView.WHOLE, False),
+        (EditView.REWRITE, False),
+    }
+    for question in begun:
+        assert "The larger one of two numbers" in prompt(question)
+        short = request_of(question, fills_gaps=True)
+        assert "The larger one of two numbers" not in short.messages[-1].content
+        assert short.prefill.count("The larger one of two numbers") == 1
+    explained = next(q for q in asked if q.view is EditView.EXPLAIN)
+    assert request_of(explained, fills_gaps=True) == request_of(explained)
+
+
 def test_the_view_that_explains_sees_the_variables() -> None:
     traced = ["f.py:1 a = 1", "other.py:3 x = 2", "f.py:3 b = 2", "f.py:99 z = 0", "... 3 more ..."]
     suspect = shown("f", 1.0)
@@ -240,8 +259,6 @@ def test_a_model_that_fills_gaps_is_asked_without_words() -> None:
     assert request.gap.before.endswith('numbers."""\n    ')
     assert request.gap.after == "\n        return a\n    return b\n"
     assert request.stop == ("\n",)
-    whole = questions_of(batch([shown("f", 1.0)], size=1))[0]
-    assert request_of(whole, fills_gaps=True) == request_of(whole)
 
 
 def test_blanks_around_an_answer_in_a_gap_are_not_part_of_it() -> None:

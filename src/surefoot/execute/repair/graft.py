@@ -95,6 +95,17 @@ def head_of(text: str) -> str:
     return "\n".join(head)
 
 
+def short_head_of(text: str) -> str:
+    """The same with `...` for what the docstring says."""
+    head, _ = _halves(text)
+    rows = _doc_rows(head) if head else 0
+    if not rows:
+        return "\n".join(head)
+    first = head[-rows]
+    indent = first[: len(first) - len(first.lstrip())]
+    return "\n".join([*head[:-rows], f'{indent}"""..."""'])
+
+
 def _parameters(text: str) -> str:
     """What a signature says beside its annotations."""
     tree = tree_of(text)

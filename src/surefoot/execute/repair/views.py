@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from surefoot.decisions.candidate_edit import EditQuestion, EditView
-from surefoot.execute.repair.graft import head_of
+from surefoot.execute.repair.graft import head_of, short_head_of
 from surefoot.execute.repair.localise import Suspect
 
 
@@ -206,6 +206,7 @@ def _asked(batch: Batch, shown: Shown, view: EditView) -> EditQuestion:
         name=shown.name,
         code=shown.code,
         head=head,
+        short_head=short_head_of(shown.code),
         body_tokens=_body_tokens(batch, shown, view),
         head_tokens=batch.count_tokens(head),
         context=shown.context,
