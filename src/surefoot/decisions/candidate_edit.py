@@ -3,8 +3,8 @@
 The prompt is a fixed template per view: what all questions of one bug share (report, failing check) comes first, then what
 those of one suspect share, then the view's own request, so that a prompt cache keeps as much as it can. The answer is
 started for the model (`prefill`) with the part of the function that is not in question, which saves the tokens of a copied
-signature and docstring; the view that explains first starts by itself. A model that fills gaps goes on from there, and so is
-told the docstring there alone; a hosted one never sees it. Nothing is ever cut off to fit: a question that does not fit into
+signature and docstring; the view that explains first starts by itself. A model that fills gaps goes on from there, and
+beside the broken code is told the docstring there alone; a hosted one never sees that. Nothing is ever cut off to fit: a question that does not fit into
 the model's context is not asked.
 """
 
@@ -246,9 +246,9 @@ def _answer_form(question: EditQuestion) -> tuple[str, tuple[str, ...], int]:
 
 
 def _prompt(question: EditQuestion, *, short: bool) -> str:
-    """The whole question; a `short` one leaves to the prefill what that says, for a model that reads it."""
+    """The whole question; a `short` one leaves the docstring to the prefill, for a model that reads it, where there is code to show."""
     head = question.head
-    if short and question.view in _PREFILLED:
+    if short and question.view is EditView.WHOLE:
         head = question.short_head
     parts = [_shown_bug(question, head)]
     parts.append(
@@ -284,8 +284,6 @@ def _shown_bug(question: EditQuestion, head: str) -> str:
     return "\n\n".join(p for p in parts if p)
 
 
-_PREFILLED: Final = (EditView.WHOLE, EditView.REWRITE)
-"""Views whose answer begins with the head."""
 _CORRECT: Final = "Reply with the corrected function `{name}` in one ```python block."
 _REQUESTS: Final = {
     EditView.WHOLE: _CORRECT,
