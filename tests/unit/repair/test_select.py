@@ -155,15 +155,16 @@ def test_a_larger_change_needs_more_to_speak_for_it() -> None:
 
 
 def test_several_edits_at_once_need_an_answer_that_agrees() -> None:
-    """However well they do; a single edit needs none, nor one on top of another that mended a part."""
+    """However well they do, and though one of them mended a part by itself; a single edit needs none."""
     told = {"edited": True, "prior": 1.0, "examples": (True,), "kept": 1.0}
-    patchwork = passing("two", "a b", generator="ast:compare&constant", **told)
-    assert choose([patchwork], WEIGHTS).taken is None
-    assert "no answer agrees" in choose([patchwork], WEIGHTS).reason
-    for sound in ("ast:compare", "ast:compare+constant"):
-        assert choose([passing("one", "a b", generator=sound, **told)], WEIGHTS).taken is not None
+    assert choose([passing("one", "a b", generator="ast:compare", **told)], WEIGHTS).taken
     answer = passing("answer", "a b", samples=1, examples=(True,), kept=1.0)
-    assert choose([patchwork, answer], WEIGHTS).taken is not None
+    for generator in ("ast:compare&constant", "ast:compare+constant"):
+        several = passing("two", "a b", generator=generator, **told)
+        assert choose([several], WEIGHTS).taken is None
+        assert "no answer agrees" in choose([several], WEIGHTS).reason
+        assert choose([several, answer], WEIGHTS).taken is not None
+        assert choose([replace(several, likely=8.0)], WEIGHTS).taken is not None
 
 
 def test_too_little_speaks_for_any() -> None:

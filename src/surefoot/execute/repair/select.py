@@ -115,6 +115,13 @@ class Passing:
         return not self.samples and "&" in self.candidate.generator
 
     @property
+    def is_several(self) -> bool:
+        """Edits at several places, and which no answer gave."""
+        return not self.samples and (
+            "&" in self.candidate.generator or "+" in self.candidate.generator
+        )
+
+    @property
     def is_filled(self) -> bool:
         """Lines that a model wrote in their places, each without having seen the others."""
         return self.candidate.generator.startswith(f"model:{FILL}")
@@ -138,8 +145,13 @@ class Cluster:
 
     @property
     def is_patchwork(self) -> bool:
-        """Edits that mend nothing one by one, and no sample: of the many ways to combine edits, some pass few tests by chance."""
+        """Edits that mend nothing one by one, and no sample."""
         return all(p.is_patchwork for p in self.members)
+
+    @property
+    def is_several(self) -> bool:
+        """Edits at several places, and no sample: of the many ways to combine edits, some pass few tests by chance."""
+        return all(p.is_several for p in self.members)
 
     @property
     def beyond(self) -> frozenset[Words]:
@@ -222,7 +234,7 @@ def _unsure(best: Cluster, confidence: float, weights: Weights) -> str:
         return f"{best.members[0].candidate.description} to a model, which no answer says: "
     if best.is_one_answer:
         return "one answer alone, which nothing else agrees with: "
-    if best.is_patchwork and not _is_heard(best, weights):
+    if best.is_several and not _is_heard(best, weights):
         return "several edits at once, which no answer agrees with: "
     if best.unheard:
         return f"changed at once, and no answer about {best.unheard[0]} agrees: "
