@@ -209,12 +209,12 @@ class Hunt:
         return min(self._model.asked, said) >= self._limits.unanimous
 
     def _may_agree(self, choice: Choice) -> bool:
-        """Whether an edit is what would be taken, and nobody has said anything else so far."""
+        """Whether an edit of the unchanged code is what would be taken, and nobody has said anything else so far."""
         if self._case.guessed or choice.taken is None:
             return False
         best, *others = choice.clusters
         differ = self._model.unusable or self._model.missed or any(c.samples for c in others)
-        return not differ and any(p.edited and not p.is_patchwork for p in best.members)
+        return not differ and any(p.edited and not p.is_on_fill for p in best.members)
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""

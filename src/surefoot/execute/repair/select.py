@@ -97,7 +97,7 @@ class Passing:
     lost: bool = False
     """It fails by accident on a generated input that the unchanged code answers."""
     idle: bool = False
-    """A name that the unchanged code reads is still there and read no more, or a condition is computed from constants alone."""
+    """A name that the unchanged code reads is still there and read no more, or constants alone decide a condition that was meant to be decided by something else."""
     foretold: int = 0
     """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
@@ -122,6 +122,11 @@ class Passing:
         )
 
     @property
+    def is_on_fill(self) -> bool:
+        """An edit on top of a line that a model wrote."""
+        return FILL in self.candidate.generator
+
+    @property
     def is_filled(self) -> bool:
         """Lines that a model wrote in their places, each without having seen the others."""
         return self.candidate.generator.startswith(f"model:{FILL}")
@@ -142,11 +147,6 @@ class Cluster:
     def samples(self) -> int:
         """Independent samples of the model that do this."""
         return sum(p.samples for p in self.members)
-
-    @property
-    def is_patchwork(self) -> bool:
-        """Edits that mend nothing one by one, and no sample."""
-        return all(p.is_patchwork for p in self.members)
 
     @property
     def is_several(self) -> bool:
@@ -391,7 +391,7 @@ def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
 
 
 def _sound(passing: Sequence[Passing]) -> list[Passing]:
-    """Those that answer whatever the unchanged code does, where any do; of them those that still use all that it uses."""
+    """Those that answer whatever the unchanged code does, where any do; of them those that leave nothing idle."""
     answering = _led([p for p in passing if not p.lost], passing)
     return _led([p for p in answering if not p.idle], answering)
 

@@ -2,118 +2,175 @@
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from surefoot.execute.source import FunctionNode
 
 _PURE: Final = frozenset(
     {
-        "abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "len", "list", "max", "min", "ord", "range",
-        "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip",
+        "abs", "all", "any", "bool", "chr", "float", "int", "len", "max", "min", "ord", "round", "str", "sum",
     }
 )  # fmt: skip
-"""Functions that give the same for the same and change nothing."""
-_COMPUTES: Final = (ast.Call, ast.Subscript, ast.ListComp, ast.SetComp, ast.GeneratorExp)
+"""Functions that give the same value for the same, one that nothing can change."""
+_PLAIN: Final = (ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp)
+_MADE_OF: Final = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
 def settled(before: FunctionNode, after: FunctionNode) -> frozenset[str]:
-    """Tests of `if`, `while` and conditional expressions of a changed function that constants alone decide, as text.
+    """Tests of `if`, `while` and conditional expressions of a changed function that its constants alone decide, as text.
 
-    A test of a plain constant is a switch, and meant, where it stood there before: `while True`, and a flag that is set a
-    line above. One whose value is computed is not.
+    A test of names that are set to plain constants is a switch, and meant, where they were that before, or new. What is
+    computed is not. Only what is certain is told: values that nothing can change, read in ways that are known.
     """
-    meant = {text for text, is_computed in _settled(before) if not is_computed}
+    known, was = _constants(after), _constants(before)
+    bound = _bound(before)
     return frozenset(
-        text for text, is_computed in _settled(after) if is_computed or text not in meant
+        ast.unparse(node.test)
+        for node in ast.walk(after)
+        if isinstance(node, ast.If | ast.While | ast.IfExp)
+        and (read := _read(node.test) & known.keys())
+        and _reads_constants(node.test, known, _free(after))
+        and (
+            _computes(node.test) or any(known[n] or (n in bound and was.get(n, True)) for n in read)
+        )
     )
 
 
-def _settled(function: FunctionNode) -> frozenset[tuple[str, bool]]:
-    """Such tests, each with whether what they read is computed."""
-    constants = _constants(function)
-    return frozenset(
-        (ast.unparse(node.test), _is_computed(node.test, constants))
-        for node in ast.walk(function)
-        if isinstance(node, ast.If | ast.While | ast.IfExp) and _is_settled(node.test, constants)
-    )
+def _constants(function: FunctionNode) -> Mapping[str, bool]:
+    """Names that are set once, by a statement that is always reached, to what is made of constants; whether that is computed."""
+    bound, pure = _bound(function), _free(function)
+    lent = _lent(function, pure)
+    known: dict[str, bool] = {}
+    for statement in function.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        if bound[name] != 1 or (name in lent and not _is_unchanging(value, pure)):
+            continue
+        if _is_flat(value) or _reads_constants(value, known, pure):
+            known[name] = _computes(value) or any(known[n] for n in _read(value) & known.keys())
+    return known
 
 
-def _constants(function: FunctionNode) -> Mapping[str, ast.expr]:
-    """Names that are set once, by a statement that is always reached, and that nothing can change later, with their values."""
-    sets = Counter(
-        n.id
-        for n in ast.walk(function)
-        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-    )
-    sets.update(n.arg for n in ast.walk(function) if isinstance(n, ast.arg))
-    changing = _may_change(function)
-    return {
-        target.id: value
-        for statement in function.body
-        for target, value in _assigned(statement)
-        if sets[target.id] == 1 and target.id not in changing
-    }
-
-
-def _assigned(statement: ast.stmt) -> list[tuple[ast.Name, ast.expr]]:
-    match statement:
-        case ast.Assign(targets=[ast.Name() as target], value=value):
-            return [(target, value)]
-        case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
-            return [(target, value)]
-        case _:
-            return []
-
-
-def _may_change(function: FunctionNode) -> frozenset[str]:
-    """Names whose value a method, an item that is set, a function that is not known, or another scope may change."""
-    found: set[str] = set()
+def _bound(function: FunctionNode) -> Counter[str]:
+    """How often a function binds each name, in whatever way; one of another scope twice."""
+    found = Counter[str]()
     for node in ast.walk(function):
         match node:
-            case ast.Attribute(value=ast.Name(id=name)):
-                found.add(name)
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
-                found.add(name)
-            case ast.Call(func=asked, args=args, keywords=keywords) if not _is_pure(asked):
-                given = [*args, *(k.value for k in keywords)]
-                found.update(a.id for a in given if isinstance(a, ast.Name))
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                found[name] += 1
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                found[name] += 1
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                found[name] += 1
+            case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                found[name] += 1
+            case ast.alias(name=name, asname=other):
+                found[other or name.partition(".")[0]] += 1
             case ast.Global(names=names) | ast.Nonlocal(names=names):
-                found.update(names)
+                found.update(2 * names)
             case _:
                 pass
-    return frozenset(found)
+    return found
 
 
-def _is_settled(value: ast.expr, constants: Mapping[str, ast.expr]) -> bool:
-    """Whether an expression reads nothing but constants and what it binds itself."""
-    own = {
-        n.id for n in ast.walk(value) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    for node in ast.walk(value):
-        match node:
-            case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.Lambda():
+def _free(function: FunctionNode) -> frozenset[str]:
+    """The pure functions that a function's own names do not stand for."""
+    return _PURE - _bound(function).keys()
+
+
+def _is_unchanging(value: ast.expr, pure: Collection[str]) -> bool:
+    """Whether what an expression gives is no list or the like, for certain."""
+    match value:
+        case ast.Constant() | ast.Compare() | ast.UnaryOp():
+            return True
+        case ast.Call(func=ast.Name(id=name)):
+            return name in pure
+        case _:
+            return False
+
+
+def _is_flat(value: ast.expr) -> bool:
+    """Whether an expression is a list, tuple or set of plain constants, of which only the whole can be changed."""
+    match value:
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return all(isinstance(item, ast.Constant) for item in items)
+        case _:
+            return False
+
+
+def _lent(function: FunctionNode, pure: Collection[str]) -> frozenset[str]:
+    """Names that are read otherwise than to look into what they hold: whoever gets that may change it."""
+    looked: set[int] = set()
+    for node in ast.walk(function):
+        looked.update(id(n) for n in _looked_into(node, pure))
+    return frozenset(
+        n.id
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in looked
+    )
+
+
+def _looked_into(node: ast.AST, pure: Collection[str]) -> Iterator[ast.expr]:
+    match node:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[held]):
+            yield held
+        case ast.Subscript(value=held, ctx=ast.Load()):
+            yield held
+        case ast.comprehension(iter=held):
+            yield held
+        case ast.Call(func=ast.Name(id=name), args=args) if name in pure:
+            yield from args
+        case _:
+            pass
+
+
+def _reads_constants(node: ast.AST, known: Collection[str], pure: Collection[str]) -> bool:
+    """Whether an expression is made of constants, known names, and what is certain to give the same for the same."""
+    parts: Iterable[ast.AST]
+    match node:
+        case ast.Constant():
+            parts = ()
+        case ast.Name(id=name, ctx=ast.Load()):
+            return name in known
+        case ast.Subscript(value=held, slice=place, ctx=ast.Load()):
+            parts = (held, place)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in pure:
+            parts = args
+        case ast.Call(func=ast.Attribute(value=held), args=args, keywords=[]):
+            parts = (held, *args)
+        case (
+            ast.ListComp(elt=item, generators=[one]) | ast.GeneratorExp(elt=item, generators=[one])
+        ):
+            if not _reads_constants(one.iter, known, pure):
                 return False
-            case ast.Call(func=ast.Name() as asked) if not _is_pure(asked):
-                return False
-            case ast.Name(id=name, ctx=ast.Load()) if name not in own | _PURE:
-                # Names have values from earlier lines alone, so that this ends; one that names itself is no constant.
-                rest = {n: v for n, v in constants.items() if n != name}
-                if name not in constants or not _is_settled(constants[name], rest):
-                    return False
-            case _:
-                pass
-    return True
+            known, parts = {*known, *_stored(one.target)}, (item, *one.ifs)
+        case _ if isinstance(node, _PLAIN):
+            parts = (n for n in ast.iter_child_nodes(node) if not isinstance(n, _MADE_OF))
+        case _:
+            return False
+    return all(_reads_constants(part, known, pure) for part in parts)
 
 
-def _is_computed(value: ast.expr, constants: Mapping[str, ast.expr]) -> bool:
-    """Whether a settled expression, or what a name in it stands for, calls or picks something."""
-    if any(isinstance(n, _COMPUTES) for n in ast.walk(value)):
-        return True
-    named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} & set(constants)
-    rest = {n: v for n, v in constants.items() if n not in named}
-    return any(_is_computed(constants[name], rest) for name in named)
+def _computes(value: ast.expr) -> bool:
+    """Whether an expression calls or picks something."""
+    return any(isinstance(n, ast.Call | ast.Subscript) for n in ast.walk(value))
 
 
-def _is_pure(asked: ast.expr) -> bool:
-    return isinstance(asked, ast.Name) and asked.id in _PURE
+def _read(value: ast.expr) -> frozenset[str]:
+    names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in names if isinstance(n.ctx, ast.Load))
+
+
+def _stored(target: ast.expr) -> frozenset[str]:
+    names = (n for n in ast.walk(target) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in names if isinstance(n.ctx, ast.Store))
