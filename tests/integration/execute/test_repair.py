@@ -509,6 +509,17 @@ def test_an_edit_on_top_of_a_line_of_the_model_is_a_candidate(tmp_path: Path) ->
     assert "(days + fee) * 2" in fixed
 
 
+def test_a_line_that_a_model_filled_in_is_no_vote_for_the_edit_on_top_of_it(tmp_path: Path) -> None:
+    """It is not asked for once more beside that edit, of which it says nothing."""
+    code = LATE.replace("return (days", "due = days\n        return (due")
+    shop = Shop(tmp_path, LATES, code=code, max_candidates=2_000)
+    line = {"pattern": r"____\n        due", "reply": "if days > int('7'):"}
+    small = {"context_tokens": 8_192, "parallel": 1, "fills_gaps": True}
+    run = shop.solve([line], issue="late(8, 0) gives 8, not 16", **small)
+    assert run["status"] == "complete", run["reason"]
+    assert " taken: 0 samples and " in shop.explained(run)
+
+
 FEE = """def fee(hours):
     '''What some hours of parking cost, with the two for the ticket.'''
     return hours - 2

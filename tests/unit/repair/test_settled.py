@@ -93,6 +93,9 @@ def test_a_change_makes_no_condition_a_plain_constant() -> None:
         ("few = 'ab'\n    if [c for c in few if c == found]: return 0", False),
         ("few = 'ab'\n    if [c for c in few if c == 'a']: return 0", False),
         ("few = 'ab'\n    if len([c for c in few if c == 'a']) > 1: return 0", True),
+        ("few = 'ab'\n    if len([found for c in few if c == 'a']) > 1: return 0", True),
+        ("few = 'ab'\n    if len([c for c in few if c == found]) > 1: return 0", False),
+        ("few = 'ab'\n    if sum([found for c in few if c == 'a']) > 1: return 0", False),
     ],
 )
 def test_which_conditions_those_are(line: str, *, idle: bool) -> None:

@@ -441,7 +441,8 @@ class Hunt:
                 if last - first >= _MASKED_LINES or (first, now) in alike:
                     continue
                 around = "\n".join([*rows[: first - 1], "", *rows[last:]])
-                if around in self._infilling.around:
+                again = passing.is_on_fill and now.strip() in self._infilling.written
+                if again or around in self._infilling.around:
                     continue  # asked for already: the same question is no second voice
                 doing.setdefault(around, set()).add(passing.words)
                 whole.update([around] if len(places) == 1 or passing.beyond else [])

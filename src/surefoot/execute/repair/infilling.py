@@ -37,6 +37,8 @@ class Infilling:
         self._logprobs: dict[Gap, float | None] = {}
         self.around: set[str] = set()
         """The code around each line that was asked for, an empty line in its place."""
+        self.written: set[str] = set()
+        """What the model wrote there."""
 
     def lines(self, shown: Shown, source: Source, most: int) -> tuple[Mutation, ...]:
         """What the model would write in the place of each of the `most` most suspicious lines; what does the same as what stands there left out.
@@ -56,6 +58,7 @@ class Infilling:
         for n, filled in zip(ranked, fill_gaps(gaps, self._asker, self._notebook), strict=False):
             text = without_comments(filled.text or "").strip()
             if text and filled.logprob is not None:
+                self.written.add(text)
                 weight = max(_LEAST_WEIGHT, math.exp(filled.logprob))
                 found.append(_rewritten(source, unit.first_line + n, text, weight))
         unchanged = bytecode(source.text)

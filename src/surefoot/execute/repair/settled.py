@@ -144,6 +144,12 @@ def _reads_constants(node: ast.AST, known: Collection[str], pure: Collection[str
             return name in known
         case ast.Subscript(value=held, slice=place, ctx=ast.Load()):
             parts = (held, place)
+        case ast.Call(
+            func=ast.Name(id="len"), args=[ast.ListComp(generators=[one])], keywords=[]
+        ) if "len" in pure:
+            # However many it has, what they are says nothing of that.
+            counted = ast.ListComp(elt=ast.Constant(value=0), generators=[one])
+            return _reads_constants(counted, known, pure)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in pure:
             parts = args
         case ast.Call(func=ast.Attribute(value=held), args=args, keywords=[]):
