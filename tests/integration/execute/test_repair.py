@@ -200,6 +200,16 @@ def test_nothing_between():
 """
 
 
+def solved_when_heard(shop: Shop, issue: str, filled: dict[str, str]) -> dict[str, object]:
+    """The run that is complete with a small model's line; without a word of the model it is not sure."""
+    unsure = shop.solve([], issue=issue)
+    assert unsure["status"] == "blocked"
+    assert "no answer agrees" in shop.explained(unsure)
+    run = shop.solve([filled], issue=issue, context_tokens=8_192)
+    assert run["status"] == "complete", run["reason"]
+    return run
+
+
 def test_an_edit_that_mends_a_part_is_followed_before_a_model_is_asked_for_long(
     tmp_path: Path,
 ) -> None:
@@ -208,16 +218,11 @@ def test_an_edit_that_mends_a_part_is_followed_before_a_model_is_asked_for_long(
     Both at once are taken when an answer agrees.
     """
     shop = Shop(tmp_path, MIDDLES, code=TWO_FAULTS, max_candidates=1_000)
-    issue = "middle(1, 3) gives -1, not 2"
-    unsure = shop.solve([], issue=issue)
-    assert unsure["status"] == "blocked"
-    assert "no answer agrees" in shop.explained(unsure)
     filled = {
         "pattern": r"(?s)____.*\(first \+ last\) // 2",
         "reply": "```python\nif last < first:\n```",
     }
-    run = shop.solve([filled], issue=issue, context_tokens=8_192)
-    assert run["status"] == "complete", run["reason"]
+    run = solved_when_heard(shop, "middle(1, 3) gives -1, not 2", filled)
     fixed = shop.show(f"{run['commit']}:shop.py")
     assert "if last < first:" in fixed
     assert "(first + last) // 2" in fixed
@@ -245,16 +250,11 @@ def test_last_in():
 def test_two_edits_that_mend_nothing_alone_are_tried_at_once(tmp_path: Path) -> None:
     """They are taken when a small model, shown one of them, fills in the other by itself; else the run is not sure."""
     shop = Shop(tmp_path, QUEUES, code=HIDDEN_FAULTS, max_candidates=1_000)
-    issue = "last_in([1, 2, 3]) gives None, not 3"
-    unsure = shop.solve([], issue=issue)
-    assert unsure["status"] == "blocked"
-    assert "no answer agrees" in shop.explained(unsure)
     filled = {
         "pattern": r"(?s)if not \(queue\):.*____",
         "reply": "```python\nreturn queue[-1]\n```",
     }
-    run = shop.solve([filled], issue=issue, context_tokens=8_192)
-    assert run["status"] == "complete", run["reason"]
+    run = solved_when_heard(shop, "last_in([1, 2, 3]) gives None, not 3", filled)
     fixed = shop.show(f"{run['commit']}:shop.py")
     assert "if not (queue):" in fixed
     assert "return queue[-1]" in fixed
