@@ -4,8 +4,8 @@ The prompt is a fixed template per view: what all questions of one bug share (re
 those of one suspect share, then the view's own request, so that a prompt cache keeps as much as it can. The answer is
 started for the model (`prefill`) with the part of the function that is not in question, which saves the tokens of a copied
 signature and docstring; the view that explains first starts by itself. A model that fills gaps goes on from there, and
-beside the broken code is told the docstring there alone; a hosted one never sees that. Nothing is ever cut off to fit: a question that does not fit into
-the model's context is not asked.
+beside the broken code is told the docstring there alone; a hosted one never sees that. Nothing is ever cut off to fit: a
+question that does not fit into the model's context is not asked.
 """
 
 from collections.abc import Sequence

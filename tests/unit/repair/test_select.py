@@ -13,7 +13,7 @@ def passing(text: str, words: str | None, **more: object) -> Passing:
     edits = (FileEdit(path="m.py", text=text),)
     candidate = Candidate(
         candidate_id=digest_of(edits),
-        generator=str(more.pop("generator", "g")),
+        generator=str(more.pop("generator", "ast:g" if more.get("edited") else "model:g")),
         edits=edits,
         description=text,
     )
@@ -52,14 +52,14 @@ def test_of_answers_alone_what_most_do_on_unusual_inputs_is_taken() -> None:
 
 
 def test_of_many_answers_a_few_pass_by_chance() -> None:
-    """Two that write a function anew are enough beside a few that fail, and not beside many, unless these are of another function; a small change may be."""
+    """Three that write a function anew are enough beside a few that fail, and not beside many, unless these are of another function; a small change may be."""
     f = frozenset({"m.py::f"})
-    wide = passing("wide", "a b", samples=2, changed_lines=9, examples=(True,), changed=f)
+    wide = passing("wide", "a b", samples=3, changed_lines=9, examples=(True,), changed=f)
     assert choose([wide], WEIGHTS, missed={"m.py::f": 6}).taken is wide
-    assert choose([wide], WEIGHTS, missed={"m.py::f": 26}).taken is None
-    assert choose([wide], WEIGHTS, missed={"m.py::g": 26}).taken is wide
+    assert choose([wide], WEIGHTS, missed={"m.py::f": 40}).taken is None
+    assert choose([wide], WEIGHTS, missed={"m.py::g": 40}).taken is wide
     small = replace(wide, changed_lines=2)
-    assert choose([small], WEIGHTS, missed={"m.py::f": 26}).taken is small
+    assert choose([small], WEIGHTS, missed={"m.py::f": 40}).taken is small
 
 
 def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:
@@ -125,11 +125,28 @@ def test_one_answer_alone_is_not_taken() -> None:
     one = passing("one", "a b", samples=1, examples=(True,), kept=1.0)
     assert choose([one], WEIGHTS).taken is None
     assert "one answer alone" in choose([one], WEIGHTS).reason
-    for other in (
-        passing("other", "a b", samples=1, examples=(True,), kept=1.0),
-        passing("edit", "a b", edited=True, examples=(True,), kept=1.0),
+    assert choose([replace(one, likely=9.0)], WEIGHTS).taken is None
+    edit = passing("edit", "a b", edited=True, examples=(True,), kept=1.0)
+    assert choose([one, edit], WEIGHTS).taken is not None
+
+
+def test_what_no_single_edit_does_needs_three_voices() -> None:
+    """Answers, of which several edits at once are one more; two where the model finds the code likely or no edit is possible."""
+    told = {"examples": (True,), "kept": 1.0}
+    two = passing("two", "a b", samples=2, **told)
+    choice = choose([two], WEIGHTS)
+    assert choice.taken is None
+    assert "2 of 3 voices, and no single edit does the same" in choice.reason
+    edits = passing("edits", "a b", edited=True, generator="ast:remove+name", **told)
+    assert choose([replace(two, samples=1), edits], WEIGHTS).taken is None
+    for enough in (
+        [replace(two, samples=3)],
+        [two, edits],
+        [replace(two, samples=1), passing("edit", "a b", edited=True, **told)],
+        [replace(two, likely=9.0)],
+        [replace(two, unwritten=True)],
     ):
-        assert choose([one, other], WEIGHTS).taken is not None
+        assert choose(enough, WEIGHTS).taken is not None
 
 
 def test_many_edits_that_pass_are_one_voice() -> None:
@@ -154,16 +171,16 @@ def test_a_larger_change_needs_more_to_speak_for_it() -> None:
     assert choose([larger], WEIGHTS).taken is larger
 
 
-def test_several_edits_at_once_need_an_answer_that_agrees() -> None:
+def test_several_edits_at_once_need_answers_that_agree() -> None:
     """However well they do, and though one of them mended a part by itself; a single edit needs none."""
     told = {"edited": True, "prior": 1.0, "examples": (True,), "kept": 1.0}
     assert choose([passing("one", "a b", generator="ast:compare", **told)], WEIGHTS).taken
-    answer = passing("answer", "a b", samples=1, examples=(True,), kept=1.0)
+    answers = passing("answers", "a b", samples=2, examples=(True,), kept=1.0)
     for generator in ("ast:compare&constant", "ast:compare+constant"):
         several = passing("two", "a b", generator=generator, **told)
         assert choose([several], WEIGHTS).taken is None
-        assert "no answer agrees" in choose([several], WEIGHTS).reason
-        assert choose([several, answer], WEIGHTS).taken is not None
+        assert "1 of 3 voices" in choose([several], WEIGHTS).reason
+        assert choose([several, answers], WEIGHTS).taken is not None
         assert choose([replace(several, likely=8.0)], WEIGHTS).taken is not None
 
 
@@ -184,7 +201,7 @@ def test_answers_made_for_the_test_are_never_taken() -> None:
 
 def test_examples_decide_first() -> None:
     """A candidate that holds more examples of docstring and issue beats any number that hold fewer."""
-    right = passing("right", "a", samples=2, examples=(True, True))
+    right = passing("right", "a", samples=3, examples=(True, True))
     wrong = passing("wrong", "b", samples=5, examples=(True, False))
     assert choose([wrong, right], WEIGHTS).taken is right
 
@@ -259,7 +276,7 @@ def test_what_leaves_passing_tests_stories_alone_comes_first() -> None:
 def test_what_fails_where_the_unchanged_code_answers_comes_last() -> None:
     """It is left out beside one that answers; alone it needs as many voices as an example that nobody holds."""
     breaks = passing("breaks", "a !IndexError", samples=3, lost=True)
-    whole = passing("whole", "a b", samples=2)
+    whole = passing("whole", "a b", samples=3)
     assert choose([breaks, whole], WEIGHTS).taken is whole
     assert choose([breaks], WEIGHTS).taken is None
     many = passing("many", "a !IndexError", samples=6, edited=True, prior=0.7, lost=True)
@@ -317,12 +334,12 @@ def test_patchwork_that_the_model_finds_likely_needs_no_answer() -> None:
 
 
 def test_a_rewritten_function_needs_more_voices() -> None:
-    """Two answers that change all of it are one model's word against whatever else passes; a small change of theirs is taken."""
+    """Three answers that change all of it are one model's word against whatever else passes; a small change of theirs is taken."""
     edit = passing("edit", "a c", edited=True, prior=0.4, examples=(True,))
-    wide = passing("wide", "a b", samples=2, changed_lines=20, foretold=2, examples=(True,))
+    wide = passing("wide", "a b", samples=3, changed_lines=40, foretold=1, examples=(True,))
     assert choose([wide, edit], WEIGHTS).taken is None
     small = replace(wide, changed_lines=3)
     assert choose([small, edit], WEIGHTS).taken is not None
     assert choose([wide], WEIGHTS).taken is wide
-    voices = replace(wide, samples=5)
+    voices = replace(wide, samples=6)
     assert choose([voices, edit], WEIGHTS).taken is not None

@@ -86,9 +86,8 @@ def probe_for(
     if not inputs:
         stories = _stories(unit, files, failing, seed=seed, count=count)
         return probe_of_stories(beside, stories) if stories else None
-    node = node_of(files.product[suspect.path], unit)
     # Without a body no code says yet which inputs it is for.
-    written = node is None or not is_unwritten(node)
+    written = not _is_unwritten(files.product[suspect.path], unit)
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
     return probe_of(
         module_of(suspect.path, list(files.tests.values()), files.paths),
@@ -333,6 +332,7 @@ class Evidence:
             words=words,
             apart=apart,
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
+            unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
@@ -402,6 +402,12 @@ def again_in(source: Source, unit: CodeUnit | None) -> CodeUnit | None:
     """A unit as it stands in another version of its file."""
     named = [u for u in units(source) if unit is not None and u.qualname == unit.qualname]
     return named[-1] if named else None
+
+
+def _is_unwritten(source: Source, unit: CodeUnit | None) -> bool:
+    """Whether a unit has still to get its body."""
+    node = node_of(source, unit) if unit is not None else None
+    return node is not None and is_unwritten(node)
 
 
 def _text_of(source: Source, suspect: Suspect) -> str | None:

@@ -57,6 +57,8 @@ class Weights:
     """What each answer that does not pass adds to that: of many that miss some hit the known tests by chance."""
     wide: int = 6
     """Lines up to which a change is one of a part."""
+    unaided: int = 3
+    """Voices that a behaviour needs which no single edit has, nor `agreed` of the likelihood: answers, and edits at once, which are one."""
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
@@ -96,6 +98,8 @@ class Passing:
     """Which tests that fail on the base and that nobody asked for pass as well."""
     lost: bool = False
     """It fails by accident on a generated input that the unchanged code answers."""
+    unwritten: bool = False
+    """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
     """A name that the unchanged code reads is still there and read no more, or constants alone decide a condition that was meant to be decided by something else."""
     foretold: int = 0
@@ -115,11 +119,10 @@ class Passing:
         return not self.samples and "&" in self.candidate.generator
 
     @property
-    def is_several(self) -> bool:
-        """Edits at several places, and which no answer gave."""
-        return not self.samples and (
-            "&" in self.candidate.generator or "+" in self.candidate.generator
-        )
+    def is_single(self) -> bool:
+        """One edit of the unchanged code, and not several at once."""
+        by = self.candidate.generator
+        return self.edited and by.startswith("ast:") and not {"&", "+"} & {*by}
 
     @property
     def is_on_fill(self) -> bool:
@@ -149,9 +152,14 @@ class Cluster:
         return sum(p.samples for p in self.members)
 
     @property
-    def is_several(self) -> bool:
-        """Edits at several places, and no sample: of the many ways to combine edits, some pass few tests by chance."""
-        return all(p.is_several for p in self.members)
+    def is_unaided(self) -> bool:
+        """No single edit does this: of the many ways to combine edits some pass few tests by chance, and answers of one model err alike."""
+        return not any(p.is_single or p.unwritten for p in self.members)
+
+    @property
+    def voices(self) -> int:
+        """Independent samples, and edits as one more."""
+        return self.samples + any(p.edited for p in self.members)
 
     @property
     def beyond(self) -> frozenset[Words]:
@@ -234,8 +242,8 @@ def _unsure(best: Cluster, confidence: float, weights: Weights) -> str:
         return f"{best.members[0].candidate.description} to a model, which no answer says: "
     if best.is_one_answer:
         return "one answer alone, which nothing else agrees with: "
-    if best.is_several and not _is_heard(best, weights):
-        return "several edits at once, which no answer agrees with: "
+    if best.is_unaided and best.likely < weights.agreed and best.voices < weights.unaided:
+        return f"{best.voices} of {weights.unaided} voices, and no single edit does the same: "
     if best.unheard:
         return f"changed at once, and no answer about {best.unheard[0]} agrees: "
     return f"{weights.need:.2f} is needed: " if confidence < weights.need else ""

@@ -23,23 +23,27 @@ def settled(before: FunctionNode, after: FunctionNode) -> frozenset[str]:
     A test of names that are set to plain constants is a switch, and meant, where they were that before, or new. What is
     computed is not. Only what is certain is told: values that nothing can change, read in ways that are known.
     """
-    known, was = _constants(after), _constants(before)
-    bound = _bound(before)
+    bound, bound_before = _bound(after), _bound(before)
+    pure = _PURE - bound.keys()
+    known = _constants(after, bound, pure)
+    was = _constants(before, bound_before, _PURE - bound_before.keys())
     return frozenset(
         ast.unparse(node.test)
         for node in ast.walk(after)
         if isinstance(node, ast.If | ast.While | ast.IfExp)
-        and (read := _read(node.test) & known.keys())
-        and _reads_constants(node.test, known, _free(after))
+        and (read := _names(node.test, ast.Load) & known.keys())
+        and _reads_constants(node.test, known, pure)
         and (
-            _computes(node.test) or any(known[n] or (n in bound and was.get(n, True)) for n in read)
+            _computes(node.test)
+            or any(known[n] or (n in bound_before and was.get(n, True)) for n in read)
         )
     )
 
 
-def _constants(function: FunctionNode) -> Mapping[str, bool]:
+def _constants(
+    function: FunctionNode, bound: Mapping[str, int], pure: Collection[str]
+) -> Mapping[str, bool]:
     """Names that are set once, by a statement that is always reached, to what is made of constants; whether that is computed."""
-    bound, pure = _bound(function), _free(function)
     lent = _lent(function, pure)
     known: dict[str, bool] = {}
     for statement in function.body:
@@ -53,7 +57,9 @@ def _constants(function: FunctionNode) -> Mapping[str, bool]:
         if bound[name] != 1 or (name in lent and not _is_unchanging(value, pure)):
             continue
         if _is_flat(value) or _reads_constants(value, known, pure):
-            known[name] = _computes(value) or any(known[n] for n in _read(value) & known.keys())
+            known[name] = _computes(value) or any(
+                known[n] for n in _names(value, ast.Load) & known.keys()
+            )
     return known
 
 
@@ -81,11 +87,6 @@ def _bound(function: FunctionNode) -> Counter[str]:
             case _:
                 pass
     return found
-
-
-def _free(function: FunctionNode) -> frozenset[str]:
-    """The pure functions that a function's own names do not stand for."""
-    return _PURE - _bound(function).keys()
 
 
 def _is_unchanging(value: ast.expr, pure: Collection[str]) -> bool:
@@ -159,7 +160,7 @@ def _reads_constants(node: ast.AST, known: Collection[str], pure: Collection[str
         ):
             if not _reads_constants(one.iter, known, pure):
                 return False
-            known, parts = {*known, *_stored(one.target)}, (item, *one.ifs)
+            known, parts = {*known, *_names(one.target, ast.Store)}, (item, *one.ifs)
         case _ if isinstance(node, _PLAIN):
             parts = (n for n in ast.iter_child_nodes(node) if not isinstance(n, _MADE_OF))
         case _:
@@ -172,11 +173,7 @@ def _computes(value: ast.expr) -> bool:
     return any(isinstance(n, ast.Call | ast.Subscript) for n in ast.walk(value))
 
 
-def _read(value: ast.expr) -> frozenset[str]:
-    names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
-    return frozenset(n.id for n in names if isinstance(n.ctx, ast.Load))
-
-
-def _stored(target: ast.expr) -> frozenset[str]:
-    names = (n for n in ast.walk(target) if isinstance(n, ast.Name))
-    return frozenset(n.id for n in names if isinstance(n.ctx, ast.Store))
+def _names(node: ast.expr, used: type[ast.expr_context]) -> frozenset[str]:
+    """Names that an expression reads (`ast.Load`) or binds (`ast.Store`)."""
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in names if isinstance(n.ctx, used))
