@@ -29,7 +29,7 @@ from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of, values_in
 from surefoot.execute.repair.probe import Words
-from surefoot.execute.repair.select import Choice, Passing, choose
+from surefoot.execute.repair.select import Choice, Passing, Weights, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
@@ -234,7 +234,12 @@ class Hunt:
             )
             for p, hit in zip(passing, hits, strict=True)
         ]
-        return choose(heard, self._limits.weights, self._case.max_files, missed=self._model.missed)
+        return choose(heard, self._weights, self._case.max_files, missed=self._model.missed)
+
+    @property
+    def _weights(self) -> Weights:
+        weights = self._limits.weights
+        return replace(weights, unaided=self._limits.large_unaided) if self._is_large else weights
 
     def _weighed(self) -> Choice:
         """The choice, after the leading behaviours that one function's code decides have been weighed by a model that fills gaps."""

@@ -59,6 +59,8 @@ class RepairLimits:
     """Separate changes up to which an answer that passes is tried without each of them."""
     large_samples: int = 8
     """Answers asked of a model with a large context, which is the stronger and the dearer one."""
+    large_unaided: int = 2
+    """`Weights.unaided` of such a model, which is asked few questions."""
     issue_characters: int = 1_200
     """Length up to which the issue is told whole; a longer one is left to the failing check."""
     told_calls: int = 3
