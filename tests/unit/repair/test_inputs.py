@@ -74,6 +74,25 @@ def test_letters_that_are_few_and_frequent_are_all_there_are() -> None:
     assert set("".join(word for (word,) in words)) - set("catdog")
 
 
+def test_words_that_are_few_and_frequent_are_all_there_are() -> None:
+    """Eleven words of three kinds are no accident, and no other word is made; of texts that share few, any word is one."""
+    notes = [("o o| .| o| o| .| .| .| o o o| .| o| .| .|",), ("o o",)]
+    made = [text for (text,) in like(notes, seed=1, count=60)]
+    assert {word for text in made for word in text.split()} == {"o", "o|", ".|"}
+    said = like([("one two",), ("two three",)], seed=1, count=60)
+    assert {w for (text,) in said for w in text.split()} > {"one", "two", "three"}
+
+
+def test_some_have_a_value_in_two_arguments() -> None:
+    """A limit that is an item, a length that is given, two texts that are equal; a quarter at most, and no relation is broken."""
+    made = like([([1, 2, 4], 100), ([1, 20, 4], 5), ([7, 3], 22)], seed=1, count=48)
+    assert any(limit == max(row) for row, limit in made)
+    assert sum(limit in row for row, limit in made) < len(made) / 2
+    assert any(a == b for a, b in like([("abc", "b"), ("defg", "xy")], seed=1, count=48))
+    assert any(n == len(row) for row, n in like([([5, 6, 7], 1), ([8, 9], 9)], seed=1, count=48))
+    assert all(a <= b for a, b in like([(1, 5), (2, 9), (4, 4)], seed=1, count=40))
+
+
 def test_small_arguments_keep_what_holds_between_them() -> None:
     """Each is empty in turn and then all are, save where one that is empty beside one that is not would be a new thing; then single items."""
     assert small_ones([("ab", [1, 2, 3], 4), ("xyz", [1], 2)]) == (

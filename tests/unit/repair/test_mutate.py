@@ -210,6 +210,24 @@ def test_what_gives_its_items_once_becomes_a_list() -> None:
     assert text.format("list(", ")", "list(", ")") in found
 
 
+@pytest.mark.parametrize(
+    ("broken", "right"),
+    [
+        ("return len(filter(a, items))", "return len(list(filter(a, items)))"),
+        ("return map(a, items)[0]", "return list(map(a, items))[0]"),
+        ("if not (a < b or b > items):", "if a < b or b > items:"),
+        ("if not a < b + items:", "if a < b + items:"),
+    ],
+)
+def test_what_nobody_writes_is_mended_early(broken: str, right: str) -> None:
+    """The length of what has none, and a `not` before what has an opposite of its own."""
+    rest = [] if broken.startswith("return") else ["    return 1", "return 2"]
+    source = parse("m.py", body(broken, *rest))
+    assert source is not None
+    first = [apply(source.text, m.edits) for m in mutations(source, units(source)[0])[:3]]
+    assert body(right, *rest) in first
+
+
 def test_annotations_are_no_code() -> None:
     """A type in a signature is not taken for a wrong variable."""
     found = mutants("def f(a: int) -> list:\n    return a\n")

@@ -139,6 +139,8 @@ def test_what_no_single_edit_does_needs_three_voices() -> None:
     assert "2 of 3 voices, and no single edit does the same" in choice.reason
     edits = passing("edits", "a b", edited=True, generator="ast:remove+name", **told)
     assert choose([replace(two, samples=1), edits], WEIGHTS).taken is None
+    part = passing("part", "a b", edited=True, prior=0.5, generator="model:part", **told)
+    assert choose([two, part], WEIGHTS).taken is None
     for enough in (
         [replace(two, samples=3)],
         [two, edits],

@@ -29,7 +29,7 @@ from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of, values_in
 from surefoot.execute.repair.probe import Words
-from surefoot.execute.repair.select import Choice, Passing, Weights, choose
+from surefoot.execute.repair.select import Choice, Passing, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
@@ -119,6 +119,11 @@ class Hunt:
         self._task = ports.task
         self._notebook = ports.notebook
         self._model = _ModelState()
+        self._weights = (
+            replace(limits.weights, unaided=limits.large_unaided)
+            if self._is_large
+            else limits.weights
+        )
         self._shown = [
             s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
         ]
@@ -236,11 +241,6 @@ class Hunt:
         ]
         return choose(heard, self._weights, self._case.max_files, missed=self._model.missed)
 
-    @property
-    def _weights(self) -> Weights:
-        weights = self._limits.weights
-        return replace(weights, unaided=self._limits.large_unaided) if self._is_large else weights
-
     def _weighed(self) -> Choice:
         """The choice, after the leading behaviours that one function's code decides have been weighed by a model that fills gaps."""
         choice = self.choice()
@@ -293,6 +293,9 @@ class Hunt:
             self._fill(search)
         if not self._trials.passing:
             search.follow()
+        elif not search.passing:
+            # Of two faults a model has filled in both places, each by itself: what edits say there is another word.
+            search.follow(1)
         for suspect in self._case.suspects[:1]:
             if not self._trials.passing:
                 search.pairs(suspect)

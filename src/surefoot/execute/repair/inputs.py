@@ -1,7 +1,9 @@
 """More inputs like those seen: what candidates that pass the known tests are compared on.
 
 An input that no caller would ever give tells right candidates apart for nothing, so what the seen arguments have in common
-is kept: types, signs and ranges, kinds of characters, lengths that go together, order, items that are all different. Pure and deterministic by seed.
+is kept: types, signs and ranges, kinds of characters, words that are few, lengths that go together, order, items that are all
+different. Code errs where two things are the same, which by chance they seldom are, so that some inputs are made to have a value
+in two arguments. Pure and deterministic by seed.
 """
 
 import itertools
@@ -27,19 +29,26 @@ _MOST_TURNED: Final = 3
 _CLOSED: Final = 5
 """Characters seen for each different one from which on texts hold no others of their kind, as bits hold no 2.
 
-Likewise words for each length that they have.
+Likewise words for each length that they have, and words for each different one.
 """
+_SHARING: Final = 4
+"""Of so many inputs one has a value in two arguments, where there is such a one."""
+_MOST_SHARED: Final = 12
+"""Items of an argument that another one is given."""
 
 
 def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments, ...]:
-    """At most `count` new argument lists that keep what all seen ones have in common."""
+    """At most `count` new argument lists that keep what all seen ones have in common; up to a quarter of them have a value in two arguments."""
     usable = [args for args in seen if args and len(repr(args)) <= _MAX_TEXT]
     if not usable:
         return ()
     chance = random.Random(seed)  # noqa: S311  # inputs, not secrets
     common = _Common(usable)
     known = {repr(args) for args in seen}
-    made: list[Arguments] = []
+    shared = {repr(a): a for a in common.shared(chance) if common.holds(a)}
+    fresh = [args for key, args in shared.items() if key not in known]
+    made = chance.sample(fresh, k=min(len(fresh), count // _SHARING))
+    known.update(map(repr, made))
     for _ in range(count * _TRIES):
         if len(made) == count:
             break
@@ -144,9 +153,26 @@ class _Common:
                 args[place] = self._columns[place].vary(args[place], chance)
         return tuple(args)
 
+    def shared(self, chance: random.Random) -> Iterator[Arguments]:
+        """Seen argument lists in which one argument gets what another one is, holds, or is long."""
+        for args in self._seen:
+            for there, here in itertools.permutations(range(len(args)), 2):
+                for value in _values_of(args[there], chance):
+                    for other in self._columns[here].with_value(args[here], value, chance):
+                        yield (*args[:here], other, *args[here + 1 :])
+
     def holds(self, args: Arguments) -> bool:
         fit = all(kind.holds(value) for kind, value in zip(self._columns, args, strict=True))
         return fit and all(rule(args) for rule in self._rules)
+
+
+def _values_of(value: object, chance: random.Random) -> Iterator[object]:
+    """A value, how many items it has, and some of them."""
+    yield value
+    if isinstance(value, str | list | tuple):
+        yield len(value)
+    if isinstance(value, list | tuple):
+        yield from chance.sample(value, k=min(len(value), _MOST_SHARED))
 
 
 def _kept_relations(seen: Sequence[Arguments]) -> list[Callable[[Arguments], bool]]:
@@ -214,6 +240,8 @@ class _Kind:
         lengths = {len(word) for word in words}
         closed = len(words) >= _CLOSED * max(1, len(lengths)) and any(" " in t for t in texts)
         self._word_lengths = lengths if closed else None
+        few = {*words}
+        self._words = few if len(few) > 1 and len(words) >= _CLOSED * len(few) else None
         rows = [v for v in values if isinstance(v, list | tuple)]
         self._lengths = {len(v) for v in rows} | {len(t) for t in texts}
         items = [x for v in rows for x in v]
@@ -243,8 +271,10 @@ class _Kind:
             self._balanced and not _balanced(value)
         ):
             return False
-        lengths = {len(word) for word in value.split(" ")} if value else set()
-        if self._word_lengths is not None and not lengths <= self._word_lengths:
+        words = {*value.split(" ")} if value else set()
+        if self._words is not None and not words <= self._words:
+            return False
+        if self._word_lengths is not None and not {*map(len, words)} <= self._word_lengths:
             return False
         return len(self._shapes) > 1 or _skeleton(value) in self._shapes or self._shapes == {"a"}
 
@@ -256,6 +286,17 @@ class _Kind:
         if (self._ordered and not _ordered(value)) or (self._distinct and not _distinct(value)):
             return False
         return self._items is None or all(self._items.holds(x) for x in value)
+
+    def with_value(self, value: object, other: object, chance: random.Random) -> Iterator[object]:
+        """Another value of the same type in the place of one, and in that of one of its items."""
+        if type(value) is type(other) and not isinstance(value, bool):
+            yield other
+        if isinstance(value, list | tuple) and value:
+            place = chance.randrange(len(value))
+            if type(value[place]) is type(other):
+                row = [*value[:place], other, *value[place + 1 :]]
+                row = _sorted(row) if self._ordered else row
+                yield row if isinstance(value, list) else tuple(row)
 
     def vary(self, value: object, chance: random.Random) -> object:
         if isinstance(value, bool):

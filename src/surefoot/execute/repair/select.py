@@ -158,8 +158,8 @@ class Cluster:
 
     @property
     def voices(self) -> int:
-        """Independent samples, and edits as one more."""
-        return self.samples + any(p.edited for p in self.members)
+        """Independent samples, and edits as one more; what is left of an answer is none of these."""
+        return self.samples + any(p.candidate.generator.startswith("ast:") for p in self.members)
 
     @property
     def beyond(self) -> frozenset[Words]:

@@ -1,6 +1,7 @@
-"""Conditions that no argument decides: somebody meant another name in what they are computed from."""
+"""Conditions that no argument decides: somebody meant another name in what they are computed from, or another number."""
 
 import ast
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
@@ -21,13 +22,14 @@ def settled(before: FunctionNode, after: FunctionNode) -> frozenset[str]:
     """Tests of `if`, `while` and conditional expressions of a changed function that its constants alone decide, as text.
 
     A test of names that are set to plain constants is a switch, and meant, where they were that before, or new. What is
-    computed is not. Only what is certain is told: values that nothing can change, read in ways that are known.
+    computed is not. Nor is a comparison with a number that a remainder or a length never reaches, or always. Only what is
+    certain is told: values that nothing can change, read in ways that are known.
     """
     bound, bound_before = _bound(after), _bound(before)
     pure = _PURE - bound.keys()
     known = _constants(after, bound, pure)
     was = _constants(before, bound_before, _PURE - bound_before.keys())
-    return frozenset(
+    return _out_of_reach(after, pure) | frozenset(
         ast.unparse(node.test)
         for node in ast.walk(after)
         if isinstance(node, ast.If | ast.While | ast.IfExp)
@@ -38,6 +40,69 @@ def settled(before: FunctionNode, after: FunctionNode) -> frozenset[str]:
             or any(known[n] or (n in bound_before and was.get(n, True)) for n in read)
         )
     )
+
+
+def _out_of_reach(function: FunctionNode, pure: Collection[str]) -> frozenset[str]:
+    """Comparisons of a remainder or a length with a number by which they always end alike, as text."""
+    return frozenset(
+        ast.unparse(node)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Compare)
+        and len(node.ops) == 1
+        and _ends_alike(node.left, node.ops[0], node.comparators[0], pure)
+    )
+
+
+def _ends_alike(left: ast.expr, op: ast.cmpop, right: ast.expr, pure: Collection[str]) -> bool:
+    """Whether a comparison with a number gives the same for all that what is compared can be."""
+    reach, number = _reach(left, pure), _number(right)
+    if reach is None or number is None:
+        return False
+    least, most = reach
+    match op:
+        case ast.Eq() | ast.NotEq():
+            return not least <= number <= most or least == most
+        case ast.Lt() | ast.GtE():
+            return number <= least or number > most
+        case ast.Gt() | ast.LtE():
+            return number < least or number >= most
+        case _:
+            return False
+
+
+def _reach(node: ast.expr, pure: Collection[str]) -> tuple[float, float] | None:
+    """The least and the largest value of a remainder or a length; None for anything else."""
+    match node:
+        case ast.BinOp(left=divided, op=ast.Mod(), right=divisor):
+            number = _number(divisor)
+            if number is None or number <= 0:
+                return None
+            whole = isinstance(number, int) and _is_whole(divided, pure)
+            return 0, number - 1 if whole else math.nextafter(number, 0)
+        case ast.Call(func=ast.Name(id="len")) if "len" in pure:
+            return 0, math.inf
+        case _:
+            return None
+
+
+def _is_whole(node: ast.expr, pure: Collection[str]) -> bool:
+    """Whether an expression is a whole number, for certain."""
+    match node:
+        case ast.Call(func=ast.Name(id="int" | "len" | "ord" as name)):
+            return name in pure
+        case _:
+            return False
+
+
+def _number(node: ast.expr) -> float | None:
+    """A number that is written down, with its sign."""
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case _:
+            return None
 
 
 def _constants(

@@ -93,10 +93,15 @@ class SyntaxSearch:
             )
         return list(passed.values())
 
-    def follow(self) -> None:
-        """Further edits on top of those that mend a part of what fails; none of the others, which are far more."""
+    @property
+    def passing(self) -> bool:
+        """Whether some edits pass, and not only lines of a model."""
+        return any(t.candidate.generator.startswith("ast:") for t in self._trials.passing)
+
+    def follow(self, levels: int = _LEVELS) -> None:
+        """Up to so many further edits on top of those that mend a part of what fails; none of the others, which are far more."""
         least = 1
-        for _ in range(_LEVELS):
+        for _ in range(levels):
             leads = [pair for pair in self._near if self._mended(pair) >= least]
             beam = self._beam(leads)[: self._limits.leads]
             if not beam:
@@ -212,7 +217,7 @@ class SyntaxSearch:
         """Further edits on each until those on one of them pass; whether they do."""
         for tried, suspect in beam:
             self._further(tried, suspect)
-            if self._trials.passing:
+            if self.passing:
                 return True
         return False
 

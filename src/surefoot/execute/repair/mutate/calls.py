@@ -342,19 +342,35 @@ def _called_elsewhere(site: Site) -> Iterator[Mutation]:
 
 
 def _listed(site: Site) -> Iterator[Mutation]:
-    """What gives its items once, and is always true, made a list where it gets a name: one such place, or all of them."""
-    found = [
-        value
-        for node in site.of(ast.Assign)
-        if isinstance(node, ast.Assign)
-        and isinstance(value := node.value, ast.Call)
-        and isinstance(value.func, ast.Name)
-        and value.func.id in _ONCE
+    """What gives its items once made a list where it gets a name, one such place or all of them, and where it is counted or picked from.
+
+    It is always true, and can be read a second time no more; it has no length, and no places.
+    """
+    named = [
+        node.value for node in site.nodes if isinstance(node, ast.Assign) and _is_once(node.value)
     ]
-    groups = [[value] for value in found] + ([found] if len(found) > 1 else [])
+    groups = [[value] for value in named] + ([named] if len(named) > 1 else [])
     for values in groups:
         edits = [_put(site, value, f"list({site.text(value)})") for value in values]
         yield site.edit(edits, values[0], "call", 0.5)
+    for node in site.nodes:
+        match node:
+            case ast.Call(func=ast.Name(id="len"), args=[value]) | ast.Subscript(value=value) if (
+                _is_once(value)
+            ):
+                edit = _put(site, value, f"list({site.text(value)})")
+                yield site.edit([edit], value, "call", 0.9)
+            case _:
+                pass
+
+
+def _is_once(value: ast.expr) -> bool:
+    """Whether an expression calls what gives its items once."""
+    match value:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _ONCE
+        case _:
+            return False
 
 
 _CONTAINERS: Final = ast.List | ast.ListComp | ast.Dict | ast.DictComp | ast.Set | ast.SetComp

@@ -168,7 +168,9 @@ def _boolean(site: Site, node: ast.BoolOp) -> Iterator[Mutation]:
 
 def _unary(site: Site, node: ast.UnaryOp) -> Iterator[Mutation]:
     if isinstance(node.op, ast.Not):
-        yield site.replace(node, site.text(node.operand), "negate", 0.7)
+        # A comparison has another sign for that; few write a `not` around one.
+        compares = isinstance(node.operand, ast.Compare | ast.BoolOp)
+        yield site.replace(node, site.text(node.operand), "negate", 0.9 if compares else 0.7)
     elif isinstance(node.op, ast.USub | ast.Invert):
         yield site.replace(node, site.text(node.operand), "negate", 0.5)
 
