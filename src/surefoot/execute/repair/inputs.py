@@ -11,9 +11,10 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence, Sized
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 Arguments: TypeAlias = tuple[object, ...]
+_Value = TypeVar("_Value")
 
 _TRIES: Final = 40
 _SHAPE_SAMPLES: Final = 2
@@ -34,7 +35,7 @@ Likewise words for each length that they have, and words for each different one.
 _SHARING: Final = 4
 """Of so many inputs one has a value in two arguments, where there is such a one."""
 _MOST_SHARED: Final = 12
-"""Items of an argument that another one is given."""
+"""Items of an argument that another one is given, and seen argument lists in which one is."""
 
 
 def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments, ...]:
@@ -155,7 +156,7 @@ class _Common:
 
     def shared(self, chance: random.Random) -> Iterator[Arguments]:
         """Seen argument lists in which one argument gets what another one is, holds, or is long."""
-        for args in self._seen:
+        for args in _some(self._seen, chance):
             for there, here in itertools.permutations(range(len(args)), 2):
                 for value in _values_of(args[there], chance):
                     for other in self._columns[here].with_value(args[here], value, chance):
@@ -172,7 +173,11 @@ def _values_of(value: object, chance: random.Random) -> Iterator[object]:
     if isinstance(value, str | list | tuple):
         yield len(value)
     if isinstance(value, list | tuple):
-        yield from chance.sample(value, k=min(len(value), _MOST_SHARED))
+        yield from _some(value, chance)
+
+
+def _some(values: Sequence[_Value], chance: random.Random) -> list[_Value]:
+    return chance.sample(values, k=min(len(values), _MOST_SHARED))
 
 
 def _kept_relations(seen: Sequence[Arguments]) -> list[Callable[[Arguments], bool]]:
