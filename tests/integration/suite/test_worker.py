@@ -355,7 +355,7 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
     probes = {
         s.key: probe
         for s in suspects.values()
-        if (probe := probe_for(s, files, "", failing=failing, seed=1, count=8)) is not None
+        if (probe := probe_for(s, files, "", failing=failing, seed=1, count=32)) is not None
     }
 
     with ExitStack() as stack:

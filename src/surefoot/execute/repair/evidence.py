@@ -65,6 +65,8 @@ _ACCIDENTS: Final = frozenset(
     }
 )  # fmt: skip
 """What code raises that nobody wrote a `raise` for. A `ValueError` may as well be of an input that no caller gives."""
+_A_STORY: Final = 4
+"""Inputs for which a story stands: it runs what a test does, where an input is one call."""
 OpenWorker = Callable[[Probe], TrialWorker]
 """Opens a worker on the turn's tree with a probe's file added; it is closed with the turn."""
 
@@ -82,9 +84,9 @@ def probe_for(
         return None
     known = examples_of(suspect, files, issue) if unit.class_name is None else ()
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
-    inputs = (*seen[: 4 * count], *like(seen, seed=seed, count=count))
+    inputs = (*seen[:count], *like(seen, seed=seed, count=count))
     if not inputs:
-        stories = _stories(unit, files, failing, seed=seed, count=count)
+        stories = _stories(unit, files, failing, seed=seed, count=count // _A_STORY)
         return probe_of_stories(beside, stories) if stories else None
     # Without a body no code says yet which inputs it is for.
     written = not _is_unwritten(files.product[suspect.path], unit)
@@ -283,8 +285,15 @@ class Evidence:
         """All of them, in the order in which they passed."""
         return list(self._passing.values())
 
-    def add(self, tried: Tried, suspect: Suspect, *, sampled: bool) -> None:
-        """Take in a candidate that passes, or that passed before and was thought of again."""
+    def add(self, tried: Tried, suspect: Suspect, *, sampled: bool, whole: bool = False) -> None:
+        """Take in a candidate that passes, or that passed before and was thought of again.
+
+        Args:
+            tried: The candidate.
+            suspect: The one that it was thought of for.
+            sampled: It is an answer of the model, and no edit.
+            whole: The answer is the whole function.
+        """
         key = mark(tried.candidate)
         known = self._passing.get(key)
         if known is None:
@@ -294,6 +303,7 @@ class Evidence:
         self._passing[key] = replace(
             known,
             samples=known.samples + sampled,
+            wholes=known.wholes + whole,
             heard=known.heard | {suspect.key} if sampled else known.heard,
             edited=known.edited or not sampled,
             prior=max(known.prior, prior) if not sampled else known.prior,

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, propose_edits
+from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, EditView, propose_edits
 from surefoot.execute.repair.candidates import (
     FILL,
     changed_places,
@@ -501,7 +501,8 @@ class Hunt:
         gauge = self._probing.gauge(shown.suspect)
         tried = self._trials.attempt(candidate, gauge, record=True) or self._trials.seen(candidate)
         if tried is not None and tried.passed:
-            self._evidence.add(tried, shown.suspect, sampled=True)
+            whole = question.view is not EditView.MASKED
+            self._evidence.add(tried, shown.suspect, sampled=True, whole=whole)
             self._take_parts(tried, shown.suspect)
             return
         self._model.missed[shown.suspect.key] += 1

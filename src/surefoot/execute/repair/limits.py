@@ -51,8 +51,8 @@ class RepairLimits:
     """Answers asked before edits are put on top of edits, which costs more than it often brings."""
     passing: int = 40
     """Candidates that pass the known tests after which no more syntax-tree edits are looked for."""
-    inputs: int = 48
-    """Generated inputs on which candidates that pass are compared."""
+    inputs: int = 192
+    """Generated inputs on which candidates that pass are compared, or four times the stories."""
     wider_s: float = 5.0
     """Usual duration of the passing tests that a candidate meets in the worker; all are run in the end."""
     parts: int = 12

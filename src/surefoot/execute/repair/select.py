@@ -76,6 +76,8 @@ class Passing:
     candidate: Candidate
     samples: int
     """Independent model samples that gave this very code; 0 for a syntax-tree edit alone."""
+    wholes: int = 0
+    """Those of them that wrote the whole function, and not what belongs in one place of it."""
     edited: bool
     """A syntax-tree edit gave it."""
     prior: float
@@ -150,6 +152,11 @@ class Cluster:
     def samples(self) -> int:
         """Independent samples of the model that do this."""
         return sum(p.samples for p in self.members)
+
+    @property
+    def wholes(self) -> int:
+        """Those of them that wrote the whole function."""
+        return sum(p.wholes for p in self.members)
 
     @property
     def is_unaided(self) -> bool:
@@ -229,21 +236,28 @@ def choose(
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
     )
-    unsure = _unsure(best, confidence, weights)
+    unsure = _unsure(best, clusters[1:], confidence, weights)
     if unsure:
         reason = f"not sure: {unsure}{said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     return Choice(taken=taken, reason=said, confidence=confidence, clusters=clusters, score=score)
 
 
-def _unsure(best: Cluster, confidence: float, weights: Weights) -> str:
-    """Why the leading behaviour is not taken, before what was said of it; empty when it is."""
+def _unsure(best: Cluster, others: Sequence[Cluster], confidence: float, weights: Weights) -> str:
+    """Why the leading behaviour is not taken, before what was said of it; empty when it is.
+
+    What belongs in the place of a change says nothing of a second fault beside it. Answers that wrote the whole function do.
+    """
     if best.is_one_answer and best.beyond:
         return f"{best.members[0].candidate.description} to a model, which no answer says: "
     if best.is_one_answer:
         return "one answer alone, which nothing else agrees with: "
     if best.is_unaided and best.likely < weights.agreed and best.voices < weights.unaided:
         return f"{best.voices} of {weights.unaided} voices, and no single edit does the same: "
+    against = max((c.wholes for c in _rivals(best, others)), default=0)
+    if best.wholes < against:
+        told = f"answers that wrote the whole function: {best.wholes} do this"
+        return f"{told}, {against} something else: "
     if best.unheard:
         return f"changed at once, and no answer about {best.unheard[0]} agrees: "
     return f"{weights.need:.2f} is needed: " if confidence < weights.need else ""
@@ -269,8 +283,7 @@ def _against(
 ) -> float:
     """What speaks against a behaviour. How many edits pass says how little the tests ask for, not who is wrong: they are one voice."""
     first = best.members[0]
-    # Nobody who spoke for a behaviour was asked about the line in which this one goes beyond it.
-    rivals_of = [c for c in others if c.members[0].words not in best.beyond]
+    rivals_of = _rivals(best, others)
     thought_of = sum(c.weight for c in rivals_of if c.samples)
     edits = sum(c.weight for c in rivals_of if not c.samples)
     sound = all(first.examples) and not first.lost and not first.idle
@@ -280,6 +293,11 @@ def _against(
     doubt = weights.rewritten + weights.missed * misses if rewritten else weights.doubt
     rivals = min(edits, weights.rivals) if _is_heard(best, weights) else edits
     return thought_of + rivals + doubt + unmet
+
+
+def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
+    """The others, but for what a behaviour goes beyond: nobody who spoke for that was asked about the line in which it does."""
+    return [c for c in others if c.members[0].words not in best.beyond]
 
 
 def _is_heard(best: Cluster, weights: Weights) -> bool:
