@@ -76,15 +76,15 @@ def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:
     assert choose([left, agreed, other], WEIGHTS).taken is None
 
 
-def test_answers_that_wrote_the_whole_function_are_not_outvoted() -> None:
-    """What belongs in the changed place says nothing of a second fault beside it."""
+def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
+    """Whoever saw it may have left a second fault that no known test shows, and what belongs in the changed place says nothing of one."""
     edit = passing("edit", "a b", samples=2, edited=True, prior=0.9, likely=6.0)
-    whole = passing("whole", "a c", samples=1, wholes=1)
-    choice = choose([edit, whole], WEIGHTS)
+    anew = passing("anew", "a c", samples=1, fresh=1)
+    choice = choose([edit, anew], WEIGHTS)
     assert choice.taken is None
-    assert "wrote the whole function: 0 do this, 1 something else" in choice.reason
-    assert choose([replace(edit, wholes=1), whole], WEIGHTS).taken is not None
-    assert choose([edit, replace(whole, wholes=0)], WEIGHTS).taken is not None
+    assert "had not seen the code: 0 do this, 1 something else" in choice.reason
+    assert choose([replace(edit, fresh=1), anew], WEIGHTS).taken is not None
+    assert choose([edit, replace(anew, fresh=0)], WEIGHTS).taken is not None
 
 
 def test_patchwork_puts_nothing_aside() -> None:

@@ -285,14 +285,14 @@ class Evidence:
         """All of them, in the order in which they passed."""
         return list(self._passing.values())
 
-    def add(self, tried: Tried, suspect: Suspect, *, sampled: bool, whole: bool = False) -> None:
+    def add(self, tried: Tried, suspect: Suspect, *, sampled: bool, fresh: bool = False) -> None:
         """Take in a candidate that passes, or that passed before and was thought of again.
 
         Args:
             tried: The candidate.
             suspect: The one that it was thought of for.
             sampled: It is an answer of the model, and no edit.
-            whole: The answer is the whole function.
+            fresh: The answer was written without having seen the code.
         """
         key = mark(tried.candidate)
         known = self._passing.get(key)
@@ -303,7 +303,7 @@ class Evidence:
         self._passing[key] = replace(
             known,
             samples=known.samples + sampled,
-            wholes=known.wholes + whole,
+            fresh=known.fresh + fresh,
             heard=known.heard | {suspect.key} if sampled else known.heard,
             edited=known.edited or not sampled,
             prior=max(known.prior, prior) if not sampled else known.prior,

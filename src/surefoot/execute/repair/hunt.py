@@ -501,8 +501,8 @@ class Hunt:
         gauge = self._probing.gauge(shown.suspect)
         tried = self._trials.attempt(candidate, gauge, record=True) or self._trials.seen(candidate)
         if tried is not None and tried.passed:
-            whole = question.view is not EditView.MASKED
-            self._evidence.add(tried, shown.suspect, sampled=True, whole=whole)
+            fresh = question.view is EditView.REWRITE
+            self._evidence.add(tried, shown.suspect, sampled=True, fresh=fresh)
             self._take_parts(tried, shown.suspect)
             return
         self._model.missed[shown.suspect.key] += 1

@@ -76,8 +76,8 @@ class Passing:
     candidate: Candidate
     samples: int
     """Independent model samples that gave this very code; 0 for a syntax-tree edit alone."""
-    wholes: int = 0
-    """Those of them that wrote the whole function, and not what belongs in one place of it."""
+    fresh: int = 0
+    """Those of them that wrote the function without having seen its code."""
     edited: bool
     """A syntax-tree edit gave it."""
     prior: float
@@ -154,9 +154,9 @@ class Cluster:
         return sum(p.samples for p in self.members)
 
     @property
-    def wholes(self) -> int:
-        """Those of them that wrote the whole function."""
-        return sum(p.wholes for p in self.members)
+    def fresh(self) -> int:
+        """Those of them that wrote the function without having seen its code."""
+        return sum(p.fresh for p in self.members)
 
     @property
     def is_unaided(self) -> bool:
@@ -246,7 +246,8 @@ def choose(
 def _unsure(best: Cluster, others: Sequence[Cluster], confidence: float, weights: Weights) -> str:
     """Why the leading behaviour is not taken, before what was said of it; empty when it is.
 
-    What belongs in the place of a change says nothing of a second fault beside it. Answers that wrote the whole function do.
+    Whoever saw the code may have left a second fault in it that no known test shows, and what belongs in the place of a change
+    says nothing of any other. Answers that wrote the function anew do.
     """
     if best.is_one_answer and best.beyond:
         return f"{best.members[0].candidate.description} to a model, which no answer says: "
@@ -254,9 +255,9 @@ def _unsure(best: Cluster, others: Sequence[Cluster], confidence: float, weights
         return "one answer alone, which nothing else agrees with: "
     if best.is_unaided and best.likely < weights.agreed and best.voices < weights.unaided:
         return f"{best.voices} of {weights.unaided} voices, and no single edit does the same: "
-    against = max((c.wholes for c in _rivals(best, others)), default=0)
-    if best.wholes < against:
-        told = f"answers that wrote the whole function: {best.wholes} do this"
+    against = max((c.fresh for c in _rivals(best, others)), default=0)
+    if best.fresh < against:
+        told = f"answers that had not seen the code: {best.fresh} do this"
         return f"{told}, {against} something else: "
     if best.unheard:
         return f"changed at once, and no answer about {best.unheard[0]} agrees: "
