@@ -290,6 +290,19 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 """
 
 
+CARGO_EARLY = """     Running tests/a.rs (target/debug/deps/a-7a3dc1c7412f43dd)
+
+running 1 test
+test adds ...      Running tests/b.rs (target/debug/deps/b-9b3dc1c7412f43dd)
+
+running 1 test
+test adds ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+"""
+"""On one processor a test's name is printed before it runs, and this one ends its program."""
+
+
 def test_cargo_text_is_read_with_the_file_of_each_program(read: Read) -> None:
     """In a workspace the package is found by its name; lines of documentation tests are not part of their ids."""
     files = {
@@ -319,6 +332,7 @@ def test_cargo_text_is_read_with_the_file_of_each_program(read: Read) -> None:
         (CARGO.replace("zero ... ok", "zero ... ok\ntest forged ... ok"), ReportState.CRASHED),
         (CARGO.replace("running 4", "running 5"), ReportState.CRASHED),
         (CARGO.replace("2 passed; 1 failed", "3 passed; 0 failed"), ReportState.CRASHED),
+        (CARGO_EARLY, ReportState.CRASHED),
     ],
 )
 def test_a_cargo_report_that_is_not_whole_is_refused(

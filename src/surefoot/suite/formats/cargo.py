@@ -42,6 +42,8 @@ class _Target:
     file: str
     crate: str
     planned: int | None = None
+    begun: int = 0
+    """How often it says that its tests begin."""
     summed: tuple[int, int, int] | None = None
     tests: list[tuple[str, str, str]] = field(default_factory=list)
     """Name, outcome, why it was ignored."""
@@ -92,6 +94,7 @@ def _sort_in(target: _Target, line: str, said: list[str] | None) -> list[str] | 
         return said
     if match := _HEAD.match(line):
         target.planned = int(match[1])
+        target.begun += 1
     elif match := _TEST.match(line):
         target.tests.append((match[1], match[2], match[3] or ""))
     return None
@@ -100,6 +103,9 @@ def _sort_in(target: _Target, line: str, said: list[str] | None) -> list[str] | 
 def _unfinished(target: _Target) -> str:
     if target.planned is None or target.summed is None:
         return "it ended before it said how its tests went"
+    if target.begun > 1:
+        # What ends in the middle of a line swallows the name of the next program, whose tests would count as its own.
+        return "it ended in the middle of a line, before it said how its tests went"
     outcomes = [o for _, o, _ in target.tests]
     counted = (outcomes.count("ok"), outcomes.count("FAILED"), outcomes.count("ignored"))
     if len(outcomes) != target.planned or counted != target.summed:
