@@ -34,8 +34,9 @@ class Kept:
     commit: CommitId
     tree: TreeId
     parent: CommitId
-    head: str
-    """Hash of the ledger's line before the commit was made."""
+    heads: tuple[str, ...]
+    """Hashes of the lines of the ledger that may have been its last one when the commit was made: the turn's own last one, and those
+    of others beside it, which a plan's run writes whenever a unit ends."""
     message: str | None
     """None where secrets were taken out of the record, so that it is not known."""
 
@@ -82,18 +83,20 @@ def stands_of(events: Sequence[Recorded]) -> Stands | None:
 
 
 def _kept(events: Sequence[Recorded]) -> Iterator[Kept]:
-    state, head = RunState(), ""
+    state = RunState()
+    since: list[str] = []
+    heads: tuple[str, ...] = ()
     checkpoint: Checkpoint | None = None
     unit: Unit | None = None
     for recorded in events:
         event = recorded.event
         if isinstance(event, TurnStarted):
             found = state.units.get(event.unit_id)
-            unit, checkpoint, head = (found.unit if found else None), None, ""
+            unit, checkpoint, heads = (found.unit if found else None), None, ()
         elif isinstance(event, CheckpointWritten):
             checkpoint = event.checkpoint
         elif isinstance(event, GitStage) and event.stage == "checkpoint" and event.ok:
-            head = recorded.previous_hash
+            heads = tuple(since)
         elif isinstance(event, TurnClosed) and event.commit is not None and state.opened:
             yield Kept(
                 recorded=recorded,
@@ -101,9 +104,10 @@ def _kept(events: Sequence[Recorded]) -> Iterator[Kept]:
                 commit=event.commit,
                 tree=event.tree,
                 parent=state.head_commit or state.opened.base,
-                head=head,
+                heads=heads,
                 message=_message(unit, checkpoint),
             )
+        since = [recorded.hash] if recorded.turn_id is not None else [*since, recorded.hash]
         state = apply(state, recorded)
 
 
@@ -146,7 +150,9 @@ def _commit_fault(repository: Repository, turn: Kept) -> str:
         return f"its tree was {turn.tree}, is {found.tree}"
     if found.parents != (turn.parent,):
         return f"its parents were {turn.parent}, are {', '.join(found.parents) or 'none'}"
-    trailers = {TURN_TRAILER: turn.turn_id, LEDGER_TRAILER: turn.head}
+    head = found.trailer(LEDGER_TRAILER) or ""
+    known = head if head in turn.heads else " or ".join(turn.heads)
+    trailers = {TURN_TRAILER: turn.turn_id, LEDGER_TRAILER: known}
     for key, wanted in trailers.items():
         if found.trailer(key) != wanted:
             return f"its trailer {key} is {found.trailer(key)!r}, by the ledger {wanted!r}"

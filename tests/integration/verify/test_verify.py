@@ -24,12 +24,14 @@ from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import GateDecided, ReviewGiven, RunsCollected
 from surefoot.events.plans import RunArchived
 from surefoot.events.policy import SandboxEnforced
+from surefoot.events.work import GitStage
 from surefoot.handover import collect
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.values import GateName, RunId
 from surefoot.verify import open_bundle, open_run, verify_run, write_bundle
+from surefoot.verify.commits import git_fault, stands_of
 
 RUN = RunId("20261122-101500-abcd")
 
@@ -106,6 +108,30 @@ def test_a_forged_gate_does_not_fit_the_commits(project: Project) -> None:
     assert re.match(
         r"line \d+ \(turn\.closed\): commit [0-9a-f]+: its trailer Surefoot-Ledger", fault
     )
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_commit_may_name_the_line_before_one_that_others_wrote(
+    project: Project, *, own: bool
+) -> None:
+    """A plan's run notes the end of a unit while a turn is committed; a line of the turn itself has to be covered."""
+    events = list(read_events(project.ledger_file(RUN)))
+    place = next(
+        n
+        for n, r in enumerate(events)
+        if isinstance(r.event, GitStage) and r.event.stage == "checkpoint"
+    )
+    last = events[place - 1]
+    noted = replace(last, hash="f" * 64, turn_id=last.turn_id if own else None)
+    made = replace(events[place], previous_hash=noted.hash)
+    stands = stands_of([*events[:place], noted, made, *events[place + 1 :]])
+    assert stands is not None
+    fault = git_fault(project.repository, RUN, stands, "commit")
+    if own:
+        assert fault is not None
+        assert "its trailer Surefoot-Ledger" in fault
+    else:
+        assert fault is None
 
 
 def forge(project: Project, change: Callable[[Recorded], Event]) -> None:
