@@ -87,6 +87,17 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     assert choose([edit, replace(anew, fresh=0)], WEIGHTS).taken is not None
 
 
+def test_where_answers_were_given_edits_need_one_that_agrees() -> None:
+    """Or nine tenths of the likelihood: of weak tests many an edit passes each. Where nobody answered, edits are all there is."""
+    edit = passing("edit", "a b", edited=True, prior=0.9, examples=(True,), likely=-2.0)
+    asked = choose([edit], WEIGHTS, missed={"m.py::f": 4})
+    assert asked.taken is None
+    assert "no answer agrees, nor is it likely" in asked.reason
+    assert choose([edit], WEIGHTS).taken is edit
+    assert choose([replace(edit, likely=6.0)], WEIGHTS, missed={"m.py::f": 4}).taken is not None
+    assert choose([replace(edit, samples=1)], WEIGHTS, missed={"m.py::f": 4}).taken is not None
+
+
 def test_patchwork_puts_nothing_aside() -> None:
     """Edits of which one mends no test do what an example shows by chance: an answer has to agree first."""
     plain = passing("plain", "a b", samples=3, edited=True, prior=0.7, examples=(True, False))

@@ -237,6 +237,8 @@ def choose(
         f"confidence {confidence:.2f}"
     )
     unsure = _unsure(best, clusters[1:], confidence, weights)
+    if not unsure and any(missed.values()) and not _is_heard(best, weights):
+        unsure = "no answer agrees, nor is it likely: "
     if unsure:
         reason = f"not sure: {unsure}{said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
