@@ -96,7 +96,11 @@ class SyntaxSearch:
     @property
     def passing(self) -> bool:
         """Whether some edits pass, and not only lines of a model."""
-        return any(t.candidate.generator.startswith("ast:") for t in self._trials.passing)
+        return self._edits_passing > 0
+
+    @property
+    def _edits_passing(self) -> int:
+        return sum(t.candidate.generator.startswith("ast:") for t in self._trials.passing)
 
     def follow(self, levels: int = _LEVELS) -> None:
         """Up to so many further edits on top of those that mend a part of what fails; none of the others, which are far more."""
@@ -298,8 +302,7 @@ class SyntaxSearch:
         """Whether no more edits are tried: there were too many, or, with `passing`, enough of them pass."""
         if self._trials.count >= self._limits.candidates:
             return True
-        edited = [t for t in self._trials.passing if t.candidate.generator.startswith("ast:")]
-        return passing and len(edited) >= self._limits.passing
+        return passing and self._edits_passing >= self._limits.passing
 
 
 def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:
