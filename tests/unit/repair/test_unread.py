@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefoot.execute.repair.unread import dropped, taken_in_vain
+from surefoot.execute.repair.unread import dropped, idles, taken_in_vain
 from surefoot.execute.source import parse, units
 
 BEFORE = """\
@@ -85,3 +85,57 @@ def test_a_parameter_that_is_taken_in_vain(after: str, vain: str | None) -> None
     assert before is not None
     assert now is not None
     assert taken_in_vain(before, now, units(before)[0]) == vain
+
+
+SUM = """\
+def digits(n):
+    neg = 1 if n >= 0 else -1
+    parts = [int(i) for i in str(abs(n))]
+    parts[0] = parts[0] * neg
+    return sum(parts)
+"""
+LINE = "    parts[0] = parts[0] * neg\n"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "    return sum(parts) + neg\n",
+        "    raise ValueError(neg)\n",
+        "    if neg > 0:\n        return 0\n    else:\n        return neg\n",
+        "    while True:\n        break\n        parts[0] = neg\n",
+    ],
+)
+def test_a_change_that_cuts_off_what_follows_leaves_it_idle(new: str) -> None:
+    """Whoever put the statement there meant it to be reached; what was cut off before is none of the change's."""
+    before, after = parse("m.py", SUM), parse("m.py", SUM.replace(LINE, new))
+    assert before is not None
+    assert after is not None
+    assert idles(before, after, units(before)[0])
+    assert not idles(after, after, units(after)[0])
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "    if neg > 0:\n        return 0\n    elif neg:\n        parts[0] = neg\n",
+        "    if neg > 0:\n        return 0\n",
+        "    parts[0] *= neg\n",
+    ],
+)
+def test_what_may_be_reached_is_not_idle(new: str) -> None:
+    """A block that is left on one way only goes on."""
+    before, after = parse("m.py", SUM), parse("m.py", SUM.replace(LINE, new))
+    assert before is not None
+    assert after is not None
+    assert not idles(before, after, units(before)[0])
+
+
+def test_a_yield_behind_a_return_is_read_all_the_same() -> None:
+    """It says that the function is a generator."""
+    before = parse("m.py", "def none(x):\n    return []\n")
+    after = parse("m.py", "def none(x):\n    return\n    yield\n")
+    assert before is not None
+    assert after is not None
+    # `x` was read by neither.
+    assert idles(before, after, units(before)[0]) is False

@@ -1,6 +1,7 @@
 """What a function has and no longer uses: a change that leaves such names has lost something on its way."""
 
 import ast
+import itertools
 from typing import Final
 
 from surefoot.execute.repair.settled import settled
@@ -31,11 +32,41 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
 
 
 def idles(before: Source, after: Source, unit: CodeUnit | None) -> bool:
-    """Whether something of a unit does nothing after a change: a name that is dropped, or a condition that no argument decides."""
+    """Whether something of a unit does nothing after a change: a name that is dropped, a condition that no argument decides, or a statement that is cut off."""
     was, now = _node(before, unit), _node(after, unit)
     if was is None or now is None:
         return False
-    return bool(dropped(before, after, unit) or settled(was, now))
+    idle = dropped(before, after, unit) or settled(was, now)
+    return bool(idle) or _cut_off(now) > _cut_off(was)
+
+
+def _cut_off(function: FunctionNode) -> int:
+    """Statements that stand behind one which always leaves their block; but for a `yield`, which says what the function is."""
+    blocks = (
+        block
+        for node in ast.walk(function)
+        for _, block in ast.iter_fields(node)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt)
+    )
+    behind = itertools.chain.from_iterable(
+        itertools.islice(itertools.dropwhile(_goes_on, block), 1, None) for block in blocks
+    )
+    return sum(not _yields(statement) for statement in behind)
+
+
+def _yields(statement: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(statement))
+
+
+def _goes_on(statement: ast.stmt) -> bool:
+    """Whether what stands behind a statement may be reached from it."""
+    match statement:
+        case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+            return False
+        case ast.If(body=body, orelse=[_, *_] as others):
+            return all(map(_goes_on, body)) or all(map(_goes_on, others))
+        case _:
+            return True
 
 
 def taken_in_vain(before: Source, after: Source, unit: CodeUnit | None) -> str | None:
