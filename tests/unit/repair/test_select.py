@@ -322,6 +322,11 @@ def test_an_example_that_nobody_holds_asks_for_more_voices() -> None:
     many = passing("many", "x", samples=6, edited=True, prior=0.7, examples=(True, False))
     held = passing("held", "x", samples=2, edited=True, prior=0.7, examples=(True, True))
     assert choose([few], WEIGHTS).taken is None
+    # A likelihood is no word on what an example asks for.
+    likely = choose([replace(few, likely=9.0)], WEIGHTS)
+    assert likely.taken is None
+    assert "2 of 3 answers against an example" in likely.reason
+    assert choose([replace(few, likely=9.0, samples=3)], WEIGHTS).taken is not None
     assert choose([many], WEIGHTS).taken is many
     assert choose([held], WEIGHTS).taken is held
 

@@ -7,7 +7,7 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -58,12 +58,15 @@ class Weights:
     wide: int = 6
     """Lines up to which a change is one of a part."""
     unaided: int = 3
-    """Voices that a behaviour needs which no single edit has, nor `agreed` of the likelihood: answers, and edits at once, which are one."""
+    """Voices that a behaviour needs which no single edit has, nor `agreed` of the likelihood: answers, and edits at once, which are one.
+
+    Likewise answers for one that does not hold an example of docstring or issue.
+    """
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
     So does an input that the unchanged code answers, and on which all that is left fails by accident, a name that the
-    unchanged code reads, and that all that is left still has and reads nowhere, and a condition that no argument decides.
+    unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, and a statement that is cut off.
     """
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken."""
@@ -103,7 +106,7 @@ class Passing:
     unwritten: bool = False
     """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
-    """A name that the unchanged code reads is still there and read no more, or constants alone decide a condition that was meant to be decided by something else."""
+    """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, or a statement is cut off."""
     foretold: int = 0
     """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
@@ -236,34 +239,44 @@ def choose(
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
     )
-    unsure = _unsure(best, clusters[1:], confidence, weights)
-    if not unsure and any(missed.values()) and not _is_heard(best, weights):
-        unsure = "no answer agrees, nor is it likely: "
-    if unsure:
-        reason = f"not sure: {unsure}{said}"
+    doubt = next(_doubts(best, clusters[1:], confidence, weights, missed), None)
+    if doubt is not None:
+        reason = f"not sure: {doubt}: {said}"
         return Choice(taken=None, reason=reason, confidence=confidence, clusters=clusters)
     return Choice(taken=taken, reason=said, confidence=confidence, clusters=clusters, score=score)
 
 
-def _unsure(best: Cluster, others: Sequence[Cluster], confidence: float, weights: Weights) -> str:
-    """Why the leading behaviour is not taken, before what was said of it; empty when it is.
+def _doubts(
+    best: Cluster,
+    others: Sequence[Cluster],
+    confidence: float,
+    weights: Weights,
+    missed: Mapping[str, int],
+) -> Iterator[str]:
+    """Why the leading behaviour is not taken, each before what was said of it; none when it is.
 
     Whoever saw the code may have left a second fault in it that no known test shows, and what belongs in the place of a change
     says nothing of any other. Answers that wrote the function anew do.
     """
+    first = best.members[0]
     if best.is_one_answer and best.beyond:
-        return f"{best.members[0].candidate.description} to a model, which no answer says: "
+        yield f"{first.candidate.description} to a model, which no answer says"
     if best.is_one_answer:
-        return "one answer alone, which nothing else agrees with: "
+        yield "one answer alone, which nothing else agrees with"
     if best.is_unaided and best.likely < weights.agreed and best.voices < weights.unaided:
-        return f"{best.voices} of {weights.unaided} voices, and no single edit does the same: "
+        yield f"{best.voices} of {weights.unaided} voices, and no single edit does the same"
+    if not all(first.examples) and best.samples < weights.unaided:
+        yield f"{best.samples} of {weights.unaided} answers against an example that it does not hold"
     against = max((c.fresh for c in _rivals(best, others)), default=0)
     if best.fresh < against:
         told = f"answers that had not seen the code: {best.fresh} do this"
-        return f"{told}, {against} something else: "
+        yield f"{told}, {against} something else"
     if best.unheard:
-        return f"changed at once, and no answer about {best.unheard[0]} agrees: "
-    return f"{weights.need:.2f} is needed: " if confidence < weights.need else ""
+        yield f"changed at once, and no answer about {best.unheard[0]} agrees"
+    if confidence < weights.need:
+        yield f"{weights.need:.2f} is needed"
+    if any(missed.values()) and not _is_heard(best, weights):
+        yield "no answer agrees, nor is it likely"
 
 
 def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
