@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.execute.repair.evidence import probe_for
 from surefoot.execute.repair.examples import Example, arguments_of
+from surefoot.execute.repair.ground import Files
+from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.plain import plain
 from surefoot.execute.repair.probe import (
     Checked,
@@ -21,7 +24,7 @@ from surefoot.execute.repair.probe import (
     shown_value,
     words_of,
 )
-from surefoot.execute.source import parse
+from surefoot.execute.source import parse, units
 from surefoot.values import TestOutcome, TestResult
 
 MODULE = "probed_module"
@@ -236,3 +239,44 @@ def test_a_remark_behind_an_example_is_no_part_of_the_probe(under_test: types.Mo
     probe = probe_of(MODULE, "first", "test_m.py", inputs=[([3],)], checked=(), examples=[example])
     assert held(said(probe, "examples") or ()) == (True,)
     assert expected_value(example) == "[1]"
+
+
+TRI = '''\
+def tri(n):
+    """The first numbers of a sequence.
+
+    tri(2) = 2
+    tri(3) = [1, 3, 2, 8]
+    tri(-1) = None
+    """
+    return [1, 3, 2, 8][: n + 1]
+'''
+
+
+@pytest.mark.parametrize(
+    ("tests", "shown"),
+    [
+        ("assert tri(0) == [1]\n    assert tri(1) == [1, 3]", ["[1, 3, 2, 8]", "None"]),
+        ("assert tri(0) == [1]\n    assert tri(1) == 3", ["2", "[1, 3, 2, 8]", "None"]),
+        ("assert tri(0) == [1]", ["2", "[1, 3, 2, 8]", "None"]),
+        ("assert tri(0) == 1\n    assert tri(1) == 3.0", ["2", "None"]),
+    ],
+)
+def test_an_example_of_another_kind_than_all_that_tests_expect_is_none(
+    tests: str, shown: list[str]
+) -> None:
+    """A docstring may write a number of a sequence as if the function gave it; `None` is told where there is nothing to give."""
+    source = parse("m.py", TRI)
+    test = parse("test_m.py", f"from m import tri\n\ndef test_tri():\n    {tests}\n")
+    assert source is not None
+    assert test is not None
+    probe = probe_for(
+        Suspect(path="m.py", unit=units(source)[0], score=1.0, lines={}),
+        Files(product={"m.py": source}, tests={"test_m.py": test}, paths=("m.py", "test_m.py")),
+        "",
+        failing=("test_m.py::test_tri",),
+        seed=1,
+        count=8,
+    )
+    assert probe is not None
+    assert [example.expected for example, _ in probe.examples] == shown

@@ -18,6 +18,7 @@ from surefoot.execute.repair.examples import (
     arguments_of,
     from_issue,
     from_tests,
+    kind_of,
 )
 from surefoot.execute.repair.gauge import Gauge
 from surefoot.execute.repair.ground import Files
@@ -100,7 +101,7 @@ def probe_for(
         unusual=(*unusual(seen), *least_ones(seen)) if written else (),
         written=written,
         checked=[pair for pair in told if pair[0].origin == "test"],
-        examples=_apart([pair for pair in told if pair[0].origin != "test"], told),
+        examples=_of_kind(_apart([pair for pair in told if pair[0].origin != "test"], told), told),
     )
 
 
@@ -121,6 +122,17 @@ def _apart(told: Sequence[Checked], known: Sequence[Checked]) -> list[Checked]:
     """Examples that no test checks already."""
     tested = {repr(arguments) for example, arguments in known if example.origin == "test"}
     return [pair for pair in told if repr(pair[1]) not in tested]
+
+
+def _of_kind(told: Sequence[Checked], known: Sequence[Checked]) -> list[Checked]:
+    """Examples with a value of the kind that the function gives; where all tests expect one kind, another one is of something else.
+
+    A docstring that writes `tri(3)` for the third number may well be one of a function that gives the first three.
+    """
+    tested = [kind for e, _ in known if e.origin == "test" and (kind := kind_of(e.expected))]
+    if not tested[1:] or len({*tested}) > 1:
+        return list(told)
+    return [pair for pair in told if kind_of(pair[0].expected) in {tested[0], None}]
 
 
 def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ...]:

@@ -175,6 +175,20 @@ def literal(node: ast.expr) -> object:
     return value
 
 
+def kind_of(text: str | None) -> type | None:
+    """What a literal's source is of, all numbers alike; None of `None`, of no literal, and where there is none."""
+    node = expression_of(text) if text is not None else None
+    if node is None:
+        return None
+    try:
+        value = literal(node)
+    except ValueError:
+        return None
+    if value is None:
+        return None
+    return complex if isinstance(value, int | float | complex) else type(value)
+
+
 def is_literal(text: str) -> bool:
     """Whether a text is one Python literal."""
     node = expression_of(text)
