@@ -1,4 +1,4 @@
-"""How often the embedded model is sure of another line where a fault was left that no visible check shows, and where none was.
+"""How often the embedded model finds another line far likelier where a fault was left that no visible check shows, and where none was.
 
     python -m bench.slips --seed 2903 --count 60
 
@@ -18,6 +18,7 @@ from bench.repair.tasks import Check, Task, load, rng
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.mutate import Mutation
 from surefoot.execute.repair.views import Shown
 from surefoot.execute.source import Source, apply, parse, units
 
@@ -42,14 +43,17 @@ def left(case: Case, task: Task, seed: int) -> Iterator[str]:
 
 
 def told(text: str, case: Case, infilling: Infilling) -> list[str]:
-    """The file with each line that the model is sure of in its place, as far as it passes the visible checks."""
+    """The file with each line that the model finds far likelier in its place, as far as it passes the visible checks."""
     source = parse("solution.py", text)
     assert source is not None
     shown = _shown(source, case)
     body = range(head_of(shown.code).count("\n") + 1, shown.code.count("\n") + 1)
-    slips = infilling.slips(shown, source, body)
-    changed = [apply(text, slip.edits) for slip in slips]
-    return [new for new in changed if parse("s.py", new) and passes(new, case, case.visible)]
+
+    def counts(slip: Mutation) -> bool:
+        new = apply(text, slip.edits)
+        return parse("s.py", new) is not None and passes(new, case, case.visible)
+
+    return [apply(text, s.edits) for s in infilling.slips(shown, source, body, counts)]
 
 
 def _shown(source: Source, case: Case) -> Shown:

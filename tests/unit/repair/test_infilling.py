@@ -125,7 +125,9 @@ def test_a_change_to_what_the_model_would_write_is_a_gain(shown: Shown) -> None:
     assert len(scene.model.asked) == asked
 
 
-def test_a_line_that_a_model_is_sure_is_another_one_is_a_slip(shown: Shown, source: Source) -> None:
+def test_a_line_that_a_model_would_far_rather_write_otherwise_is_a_slip(
+    shown: Shown, source: Source
+) -> None:
     """A line that it would write as it stands is none, nor is one that nobody asks about."""
     scene = Scene(
         ("^        ____\n    # nothing", "sum_ += price"),
@@ -133,10 +135,21 @@ def test_a_line_that_a_model_is_sure_is_another_one_is_a_slip(shown: Shown, sour
     )
     rows = CODE.split("\n")
     wrong, right = (rows.index(row) for row in ("        sum_ -= price", "    sum_ = 0"))
-    (slip,) = scene.infilling.slips(shown, source, [wrong, right])
+    (slip,) = scene.infilling.slips(shown, source, [wrong, right], lambda _: True)
     assert apply(source.text, slip.edits) == FILE.replace("-=", "+=")
-    assert scene.infilling.slips(shown, source, [right]) == ()
-    assert scene.infilling.slips(shown, source, []) == ()
+    assert scene.infilling.slips(shown, source, [right], lambda _: True) == ()
+    assert scene.infilling.slips(shown, source, [], lambda _: True) == ()
+
+
+def test_what_does_not_count_is_not_weighed(shown: Shown, source: Source) -> None:
+    """Of a line whose change passes no test, or does the same, nobody needs to know how likely it is as it stands."""
+    scene = Scene(("^        ____\n    # nothing", "sum_ += price"))
+    wrong = CODE.split("\n").index("        sum_ -= price")
+    heard: list[str] = []
+    none = scene.infilling.slips(shown, source, [wrong], lambda m: bool(heard.append(m.note)))
+    assert none == ()
+    assert heard == ["sum_ -= price becomes sum_ += price"]
+    assert len(scene.model.asked) == 1
 
 
 def test_a_change_that_is_wide_is_not_weighed(shown: Shown) -> None:

@@ -6,7 +6,7 @@ sees the function and nothing of tests and issue, so its word is independent of 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,9 +24,9 @@ _LARGEST_PART: Final = 3
 """Lines of a place up to which a change has a likelihood that says something."""
 _MOST_PARTS: Final = 3
 _LEAST_WEIGHT: Final = 0.05
-_SURE: Final = math.log(0.5)
-_HARDLY: Final = math.log(0.001)
-"""Log-probability from which on a model is sure of another line, and the one up to which it holds what stands there for a slip."""
+_MEANT: Final = math.log(0.01)
+_LIKELIER: Final = math.log(1000)
+"""Log-probability from which on a line is one that a model means, and by how much more than what stands there that it is a slip."""
 
 
 class Infilling:
@@ -65,10 +65,17 @@ class Infilling:
         useful = [m for m in found if _is_new(source, unchanged, apply(source.text, m.edits))]
         return tuple(sorted(useful, key=lambda m: (-m.weight, m.line)))
 
-    def slips(self, shown: Shown, source: Source, lines: Sequence[int]) -> tuple[Mutation, ...]:
-        """Those of some lines, 0-based in the code shown, that the model is sure are written otherwise, each as it would be.
+    def slips(
+        self,
+        shown: Shown,
+        source: Source,
+        lines: Sequence[int],
+        counts: Callable[[Mutation], bool],
+    ) -> tuple[Mutation, ...]:
+        """Those of some lines, 0-based in the code shown, that the model finds far likelier otherwise, each as it would be.
 
-        The one that it holds for least likely first.
+        The one whose own text it holds for least likely first. How likely that is it is asked only of lines of which the
+        change `counts`.
         """
         unit = shown.suspect.unit
         if unit is None:
@@ -76,20 +83,21 @@ class Infilling:
         rows = shown.code.split("\n")
         gaps = [_gap(shown, rows, (n, n + 1), _indent(rows[n])) for n in lines]
         asked = fill_gaps(gaps, self._asker, self._notebook) if gaps else ()
-        others = [
-            (n, replace(gap, filled=rows[n].strip()), text, filled.logprob)
-            for n, gap, filled in zip(lines, gaps, asked, strict=False)
-            if (text := without_comments(filled.text or "").strip()) not in {"", rows[n].strip()}
-            and filled.logprob is not None
-            and filled.logprob >= _SURE
-        ]
-        self._ask([standing for _, standing, _, _ in others])
+        others: list[tuple[Gap, float, Mutation]] = []
+        for n, gap, filled in zip(lines, gaps, asked, strict=False):
+            text = without_comments(filled.text or "").strip()
+            if text in {"", rows[n].strip()} or filled.logprob is None or filled.logprob < _MEANT:
+                continue
+            other = _rewritten(source, unit.first_line + n, text, math.exp(filled.logprob))
+            if counts(other):
+                others.append((replace(gap, filled=rows[n].strip()), filled.logprob, other))
+        self._ask([standing for standing, _, _ in others])
         found = [
-            (was, _rewritten(source, unit.first_line + n, text, math.exp(logprob)))
-            for n, standing, text, logprob in others
-            if (was := self._logprobs.get(standing)) is not None and was <= _HARDLY
+            (was, other)
+            for standing, now, other in others
+            if (was := self._logprobs.get(standing)) is not None and now - was >= _LIKELIER
         ]
-        return tuple(mutation for _, mutation in sorted(found, key=lambda of: of[0]))
+        return tuple(other for _, other in sorted(found, key=lambda of: of[0]))
 
     def gains(self, shown: Shown, codes: Sequence[str]) -> tuple[float | None, ...]:
         """How much likelier than the present code each new code of the suspect is, in nats; None for what is changed too widely.

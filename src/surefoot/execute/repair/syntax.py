@@ -145,20 +145,25 @@ class SyntaxSearch:
                 return
 
     def slips(self, taken: Passing, shown: Shown, infilling: Infilling) -> list[Tried]:
-        """What a candidate becomes with a line that it leaves as a model is sure that it is written; those that pass and do something else."""
+        """What a candidate becomes with a line that it leaves as a model finds it far likelier; those that pass and do something else."""
         left = self._left(taken.candidate, shown)
         if left is None:
             return []
         gauge = self._probing.gauge(shown.suspect)
-        told = f"lines that a model is sure of in {shown.suspect.key}"
-        found = []
-        for mutation in infilling.slips(left.shown, left.source, self._loose(left)):
+        told = f"lines that a model would write otherwise in {shown.suspect.key}"
+        passing: dict[Mutation, Tried] = {}
+
+        def counts(mutation: Mutation) -> bool:
             candidate = left.with_edit(mutation)
             attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
             tried = attempted or self._trials.seen(candidate)
-            if tried is not None and tried.passed:
-                found.append(tried)
-        return [t for t in found if self._differs(t.candidate, left)]
+            if tried is None or not tried.passed or not self._differs(tried.candidate, left):
+                return False
+            passing[mutation] = tried
+            return True
+
+        slips = infilling.slips(left.shown, left.source, self._loose(left), counts)
+        return [passing[mutation] for mutation in slips]
 
     def _left(self, taken: Candidate, shown: Shown) -> _Left | None:
         """The function that is shown as a candidate leaves it; None where it is gone."""
