@@ -158,12 +158,8 @@ def resume(
         open_lifecycle(project, project.settings.tools, ledger) as lifecycle,
     ):
         journal = Journal(ledger, around.clock, lifecycle.follow)
-        opened, status = journal.state.opened, journal.state.status
-        if opened is None:
-            raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
-        ending = read_story_of(project, run_id).ending
-        if ending:
-            raise UsageError(f"run {run_id} was {ending}; start a new one")
+        opened = _require_begun(project, run_id, journal)
+        status = journal.state.status
         if status is not None and status not in RESUMABLE:
             if not (project.runs / run_id / SUMMARY).exists():  # killed after its last event
                 return finish(project, run_id, journal)
@@ -174,17 +170,8 @@ def resume(
             cast = live_cast(project, frozen, around, run_id)
             parts = parts_of(project, frozen, around, scratch, cast)
             project.prepare()
-            turn = journal.state.turn
             (project.runs / run_id / SUMMARY).unlink(missing_ok=True)
-            settings = None if frozen == before else journal.put(encode(frozen))
-            moved = (frozen.model, frozen.base_url) != (before.model, before.base_url)
-            journal.record(
-                RunResumed(
-                    interrupted_turn=turn.turn_id if turn else None,
-                    settings=settings,
-                    model=frozen.model if moved else None,
-                )
-            )
+            _tell_resumed(journal, before, frozen)
             _tell_refusal(journal, lifecycle)
             with reopen_workspace(
                 project.repository,
@@ -206,6 +193,30 @@ def resume(
                 )
                 driver(session, workspace)
             return finish(project, run_id, journal)
+
+
+def _require_begun(project: Project, run_id: RunId, journal: Journal) -> RunOpened:
+    """What a run began with; refused where nobody can go on with it."""
+    opened = journal.state.opened
+    if opened is None:
+        raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
+    ending = read_story_of(project, run_id).ending
+    if ending:
+        raise UsageError(f"run {run_id} was {ending}; start a new one")
+    return opened
+
+
+def _tell_resumed(journal: Journal, before: Frozen, now: Frozen) -> None:
+    """Note where the run goes on, and with which other settings and model."""
+    turn = journal.state.turn
+    moved = (now.model, now.base_url) != (before.model, before.base_url)
+    journal.record(
+        RunResumed(
+            interrupted_turn=turn.turn_id if turn else None,
+            settings=None if now == before else journal.put(encode(now)),
+            model=now.model if moved else None,
+        )
+    )
 
 
 def _tell_refusal(journal: Journal, lifecycle: Lifecycle) -> None:
