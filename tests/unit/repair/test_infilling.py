@@ -10,6 +10,7 @@ from surefoot.events.calls import ModelAsked, ModelReplied
 from surefoot.events.orchestration import Decided
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.localise import Suspect
+from surefoot.execute.repair.mutate import Mutation
 from surefoot.execute.repair.views import Shown
 from surefoot.execute.source import Source, apply, parse, units
 from surefoot.kernel.journal import Journal
@@ -139,6 +140,22 @@ def test_a_line_that_a_model_would_far_rather_write_otherwise_is_a_slip(
     assert apply(source.text, slip.edits) == FILE.replace("-=", "+=")
     assert scene.infilling.slips(shown, source, [right], lambda _: True) == ()
     assert scene.infilling.slips(shown, source, [], lambda _: True) == ()
+
+
+def test_a_line_that_is_as_likely_as_it_stands_is_no_slip(
+    shown: Shown, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two ways to write a line a model may name either."""
+    place = "^        ____\n    # nothing"
+    scene, other = Scene((place, "sum_ += price")), Scene((place, "sum_ -= price"))
+    wrong = CODE.split("\n").index("        sum_ -= price")
+
+    def counts(_: Mutation) -> bool:
+        monkeypatch.setattr(scene.asker, "ask", other.asker.ask)
+        return True
+
+    assert scene.infilling.slips(shown, source, [wrong], counts) == ()
+    assert [len(s.model.asked) for s in (scene, other)] == [1, 1]
 
 
 def test_what_does_not_count_is_not_weighed(shown: Shown, source: Source) -> None:
