@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot.execute.repair.unread import dropped, idles, taken_in_vain
-from surefoot.execute.source import parse, units
+from surefoot.execute.source import Source, parse, units
 
 BEFORE = """\
 def ends(words, sep):
@@ -97,6 +97,13 @@ def digits(n):
 LINE = "    parts[0] = parts[0] * neg\n"
 
 
+def _changed(new: str) -> tuple[Source, Source]:
+    before, after = parse("m.py", SUM), parse("m.py", SUM.replace(LINE, new))
+    assert before is not None
+    assert after is not None
+    return before, after
+
+
 @pytest.mark.parametrize(
     "new",
     [
@@ -108,9 +115,7 @@ LINE = "    parts[0] = parts[0] * neg\n"
 )
 def test_a_change_that_cuts_off_what_follows_leaves_it_idle(new: str) -> None:
     """Whoever put the statement there meant it to be reached; what was cut off before is none of the change's."""
-    before, after = parse("m.py", SUM), parse("m.py", SUM.replace(LINE, new))
-    assert before is not None
-    assert after is not None
+    before, after = _changed(new)
     assert idles(before, after, units(before)[0])
     assert not idles(after, after, units(after)[0])
 
@@ -125,9 +130,7 @@ def test_a_change_that_cuts_off_what_follows_leaves_it_idle(new: str) -> None:
 )
 def test_what_may_be_reached_is_not_idle(new: str) -> None:
     """A block that is left on one way only goes on."""
-    before, after = parse("m.py", SUM), parse("m.py", SUM.replace(LINE, new))
-    assert before is not None
-    assert after is not None
+    before, after = _changed(new)
     assert not idles(before, after, units(before)[0])
 
 

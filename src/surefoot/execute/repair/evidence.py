@@ -92,6 +92,8 @@ def probe_for(
     # Without a body no code says yet which inputs it is for.
     written = not _is_unwritten(files.product[suspect.path], unit)
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
+    checked = [pair for pair in told if pair[0].origin == "test"]
+    shown = [pair for pair in told if pair[0].origin != "test"]
     return probe_of(
         module_of(suspect.path, list(files.tests.values()), files.paths),
         unit.qualname,
@@ -100,8 +102,8 @@ def probe_for(
         edges=small_ones(seen) if written else (*small_ones(seen), *unusual(seen)),
         unusual=(*unusual(seen), *least_ones(seen)) if written else (),
         written=written,
-        checked=[pair for pair in told if pair[0].origin == "test"],
-        examples=_of_kind(_apart([pair for pair in told if pair[0].origin != "test"], told), told),
+        checked=checked,
+        examples=_of_kind(_apart(shown, checked), checked),
     )
 
 
@@ -118,21 +120,21 @@ def _stories(
     return ()
 
 
-def _apart(told: Sequence[Checked], known: Sequence[Checked]) -> list[Checked]:
+def _apart(shown: Sequence[Checked], checked: Sequence[Checked]) -> list[Checked]:
     """Examples that no test checks already."""
-    tested = {repr(arguments) for example, arguments in known if example.origin == "test"}
-    return [pair for pair in told if repr(pair[1]) not in tested]
+    tested = {repr(arguments) for _, arguments in checked}
+    return [pair for pair in shown if repr(pair[1]) not in tested]
 
 
-def _of_kind(told: Sequence[Checked], known: Sequence[Checked]) -> list[Checked]:
+def _of_kind(shown: Sequence[Checked], checked: Sequence[Checked]) -> list[Checked]:
     """Examples with a value of the kind that the function gives; where all tests expect one kind, another one is of something else.
 
     A docstring that writes `tri(3)` for the third number may well be one of a function that gives the first three.
     """
-    tested = [kind for e, _ in known if e.origin == "test" and (kind := kind_of(e.expected))]
+    tested = [kind for example, _ in checked if (kind := kind_of(example.expected))]
     if not tested[1:] or len({*tested}) > 1:
-        return list(told)
-    return [pair for pair in told if kind_of(pair[0].expected) in {tested[0], None}]
+        return list(shown)
+    return [pair for pair in shown if kind_of(pair[0].expected) in {tested[0], None}]
 
 
 def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ...]:

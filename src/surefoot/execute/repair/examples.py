@@ -175,13 +175,18 @@ def literal(node: ast.expr) -> object:
     return value
 
 
+def value_of(text: str) -> object:
+    """The value of a literal's source; `ValueError` for anything else."""
+    node = expression_of(text)
+    if node is None:
+        raise ValueError(f"no expression: {text[:80]!r}")
+    return literal(node)
+
+
 def kind_of(text: str | None) -> type | None:
     """What a literal's source is of, all numbers alike; None of `None`, of no literal, and where there is none."""
-    node = expression_of(text) if text is not None else None
-    if node is None:
-        return None
     try:
-        value = literal(node)
+        value = value_of(text or "None")
     except ValueError:
         return None
     if value is None:
@@ -191,11 +196,8 @@ def kind_of(text: str | None) -> type | None:
 
 def is_literal(text: str) -> bool:
     """Whether a text is one Python literal."""
-    node = expression_of(text)
-    if node is None:
-        return False
     try:
-        literal(node)
+        value_of(text)
     except ValueError:
         return False
     return True

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from surefoot.execute.repair.examples import literal
+from surefoot.execute.repair.examples import value_of
 from surefoot.execute.repair.localise import function_of
-from surefoot.execute.source import Source, expression_of, unit_nodes
+from surefoot.execute.source import Source, unit_nodes
 from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
 _COMPARED: Final = re.compile(r"assert (.+?) == (.+?)(?:\n|$)", re.DOTALL)
@@ -106,8 +106,7 @@ def likeness(got: str, expected: str) -> float:
 
 
 def _value(text: str) -> object:
-    node = expression_of(text)
     try:
-        return literal(node) if node is not None else None
+        return value_of(text)
     except ValueError:
         return None

@@ -8,14 +8,13 @@ from hashlib import sha256
 from typing import Final
 
 from surefoot.decisions.foretold_value import ForetoldValue, ValueQuestion, foretell
-from surefoot.execute.repair.examples import literal
+from surefoot.execute.repair.examples import value_of
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.inputs import Arguments
 from surefoot.execute.repair.plain import plain
 from surefoot.execute.repair.probe import STUCK, Words
 from surefoot.execute.repair.select import Choice
 from surefoot.execute.repair.views import Shown
-from surefoot.execute.source import expression_of
 from surefoot.kernel.ports import Asker, Notebook
 
 LONGEST: Final = 100
@@ -78,11 +77,8 @@ class Foretelling:
 
 def word_of(text: str) -> str | None:
     """A value as a probe tells it; None for what is no literal."""
-    node = expression_of(text)
-    if node is None:
-        return None
     try:
-        value = literal(node)
+        value = value_of(text)
     except ValueError:
         return None
     return sha256(plain(value).encode()).hexdigest()[:8]
