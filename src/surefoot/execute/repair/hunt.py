@@ -264,7 +264,7 @@ class Hunt:
     def _read_again(self, choice: Choice, search: SyntaxSearch) -> Choice:
         """The choice, after the rest of the function that is to be taken was read: a second fault may stand in a line that no known test holds.
 
-        Where a model that fills gaps is sure that such a line is written otherwise, and so written it passes and does
+        Where a model that fills gaps finds such a line far likelier otherwise, and so written it passes and does
         something else, that is another candidate, and what leaves the line has it against itself.
         """
         taken = choice.taken

@@ -114,7 +114,7 @@ class Passing:
     apart: Words = ()
     """What it does on inputs of which nothing says that anybody gives them."""
     beyond: Words = ()
-    """What that does which it is, but for a line which that leaves and which a model is sure is a slip."""
+    """What that does which it is, but for a line which that leaves and which a model finds far likelier otherwise."""
     kept: float | None = None
     """Share of the stories of passing tests, told with other literals, in which it does as the unchanged code; None when unknown."""
 
