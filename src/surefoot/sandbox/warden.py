@@ -42,7 +42,7 @@ _TICK_S: Final = 0.005
 _WATCH_S: Final = 0.1
 """How often a tree is counted."""
 _KEEPER_TASKS: Final = 2
-"""A keeper, and the thread in which it puts up a fence."""
+"""A keeper, and the thread in which it puts up a fence. A group lets the tree have the places that they leave."""
 
 
 # --- what is asked and answered ------------------------------------------------------------------
@@ -192,7 +192,7 @@ class _Job:
         if self.request.tasks is not None:
             # in a keeper all children belong to its command; what a namespace adopts stays below its main process
             roots = {self.pid} if self.request.namespaced else _children(os.getpid())
-            self.crowded = _with_descendants(roots)[1] > self.request.tasks
+            self.crowded = _with_descendants(roots)[1] > self.request.tasks + _KEEPER_TASKS
         return self.crowded
 
 

@@ -116,6 +116,36 @@ def test_group_refuses_what_is_too_many(tmp_path: Path) -> None:
     assert not list(held.group.glob(f"surefoot-{os.getpid()}*"))
 
 
+def test_program_goes_on_at_what_a_group_refuses(tmp_path: Path) -> None:
+    """What a group lets a tree have is not too many for the count of the tree, which comes by in the meantime."""
+    held = counting(namespaced=False)
+    if held.by != "group":
+        pytest.skip("no control group can be made here")
+    session = tmp_path / "session"
+    session.mkdir()
+    processes = FencedProcesses(Landlocked(_prlimit(), held, fenced=False), session)
+    script = """
+import select, subprocess
+started = []
+try:
+    while True:
+        started.append(subprocess.Popen(["sleep", "30"]))
+except OSError:
+    select.select([], [], [], 0.5)  # the tree is counted ten times a second
+print("went on")
+"""
+    command = Command(
+        argv=("/usr/bin/python3", "-c", script),
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        reads=(tmp_path,),
+        limits=Limits(processes=20, wall_s=25.0),
+    )
+    result = processes.run(command)
+    processes.close()
+    assert result.stdout == b"went on\n", result.stderr
+
+
 def test_watch_lets_others_live(watched: FencedProcesses, tmp_path: Path) -> None:
     """A tree within its limit is left alone."""
     env = {"PATH": "/usr/bin:/bin"}
