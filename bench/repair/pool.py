@@ -4,7 +4,7 @@ One sample a task and round, at high temperature. Nothing is judged here: `cases
 The samples of a seed are made once and then only read: the same seed gives the same pool on the machine that made
 it, whatever llama.cpp's parallel slots would answer the second time.
 
-    nice -n 15 python -m bench.repair.pool --seed 1 --rounds 1
+    nice -n 15 python -m bench.repair.pool --seed 1 --count 60
 """
 
 import argparse
@@ -117,13 +117,25 @@ def fill(seed: int, rounds: int) -> int:
     return len(wanted)
 
 
+def fill_up(seed: int, count: int, *, rounds: int = 1) -> int:
+    """Sample whole rounds until so many natural bugs come of them, or one brings none. Returns as `fill`."""
+    from bench.repair.cases import build  # which reads pools  # noqa: PLC0415
+
+    asked, before = fill(seed, rounds), -1
+    while before < (found := len(build(seed, "natural", count).cases)) < count:
+        before, rounds = found, rounds + 1
+        asked += fill(seed, rounds)
+    return asked
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.repair.pool", description=__doc__)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--rounds", type=int, default=1, help="samples of each task")
+    parser.add_argument("--rounds", type=int, default=1, help="samples of each task, at least")
+    parser.add_argument("--count", type=int, default=60, help="natural bugs that they have to give")
     options = parser.parse_args(argv)
-    asked = fill(options.seed, options.rounds)
+    asked = fill_up(options.seed, options.count, rounds=options.rounds)
     print(f"seed {options.seed}: {asked} new samples, {len(read_pool(options.seed))} in all")
 
 

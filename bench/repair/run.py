@@ -83,7 +83,7 @@ def _bench(kind: Kind, options: argparse.Namespace) -> list[str]:
             "samples what they are made from"
         )
     by_case = {case.case_id: case for case in made.cases}
-    lines = [f"\n{kind}, seed {options.seed}, {len(made.cases)} cases", HEADER]
+    lines = [f"\n{kind}, seed {options.seed}, {len(made.cases)} of {options.count} cases", HEADER]
     done: dict[Who, list[Outcome]] = {}
     for who in EVERYBODY:
         if who in options.who:
