@@ -1,7 +1,7 @@
 """The trial worker tries candidates one after the other, and none leaves a trace for the next."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from tests.integration.suite.conftest import (
     candidate,
 )
 
+from surefoot.execute.repair.candidates import UNCHANGED
 from surefoot.execute.repair.evidence import Probing, probe_for
 from surefoot.execute.repair.examples import Example
 from surefoot.execute.repair.ground import Files
@@ -332,39 +333,46 @@ def test_odd():
 """
 
 
-def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
-    tmp_path: Path, plan: SuitePlan, processes: Processes
-) -> None:
-    """A candidate that gives up what the code says of an empty text is told from one that keeps it; a text that raises is none."""
-    root = tmp_path / "project"
+@contextmanager
+def probed(
+    root: Path, suite: PytestSuite, product: tuple[str, str], tests: tuple[str, str]
+) -> Iterator[tuple[Probing, dict[str, Suspect]]]:
+    """Probes of all functions of a file, by the calls in its tests; the first one fails."""
     (root / "tests").mkdir(parents=True)
-    (root / "odd.py").write_text(ODD)
-    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
-    source, test = parse("odd.py", ODD), parse("tests/test_odd.py", TEST_ODD)
+    (root / product[0]).write_text(product[1])
+    source, test = parse(*product), parse(*tests)
     assert source is not None
     assert test is not None
     files = Files(
-        product={"odd.py": source},
-        tests={"tests/test_odd.py": test},
-        paths=("odd.py", "tests/test_odd.py"),
+        product={product[0]: source}, tests={tests[0]: test}, paths=(product[0], tests[0])
     )
     suspects = {
-        unit.name: Suspect(path="odd.py", unit=unit, score=1.0, lines={}) for unit in units(source)
+        unit.name: Suspect(path=product[0], unit=unit, score=1.0, lines={})
+        for unit in units(source)
     }
-    failing = ("tests/test_odd.py::test_odd",)
+    failing = (f"{tests[0]}::{units(test)[0].name}",)
     probes = {
         s.key: probe
         for s in suspects.values()
         if (probe := probe_for(s, files, "", failing=failing, seed=1, count=32)) is not None
     }
-
     with ExitStack() as stack:
 
         def open_worker(probe: Probe) -> TrialWorker:
             (root / probe.path).write_text(probe.text)
             return stack.enter_context(suite.worker(root, probe.tests))
 
-        probing = Probing(probes, open_worker)
+        yield Probing(probes, open_worker), suspects
+
+
+def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """A candidate that gives up what the code says of an empty text is told from one that keeps it; a text that raises is none."""
+    root = tmp_path / "project"
+    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
+    tests = ("tests/test_odd.py", TEST_ODD)
+    with probed(root, suite, ("odd.py", ODD), tests) as (probing, suspects):
         kept = candidate("odd.py", ODD.replace("== 0", "== 1"))
         lost = candidate("odd.py", ODD.replace("== 0", "== 1").replace("not text", "text is None"))
         words = [probing.behaviour(c, suspects["odd"])[0] for c in (kept, lost)]
@@ -391,3 +399,63 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         )
         assert one == other
         assert apart != beside  # nobody answered the empty text before
+
+
+STRANGE = """\
+def strange(numbers):
+    return sorted(numbers)
+
+
+def largest(numbers, k):
+    return sorted(numbers)[-k:]
+"""
+BY_TURNS = """\
+def strange(numbers):
+    left, given = list(numbers), []
+    while left:
+        for take in (min, max):
+            given.append(take(left))
+            left.remove(given[-1])
+    return given
+"""
+TEST_STRANGE = """\
+from strange import largest, strange
+
+
+def test_strange():
+    assert strange([1, 2, 3, 4]) == [1, 4, 2, 3]
+    assert strange([5, 5]) == [5, 5]
+    assert strange([9, 7, 8, 6, 5, 1]) == [1, 9, 5, 8, 6, 7]
+    assert largest([3, 1, 2], 2) == [2, 3]
+    assert largest([4, 4], 1) == [4]
+    assert largest([5, 1, 7, 6], 3) == [5, 6, 7]
+"""
+
+
+def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_told(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """All known lists have an even length: what raises on others has lost something, and what leaves an item out is unlike all known results.
+
+    So is what gives items where none are asked for, which nobody does in the tests.
+    """
+    root = tmp_path / "project"
+    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
+    tests = ("tests/test_strange.py", TEST_STRANGE)
+    with probed(root, suite, ("strange.py", STRANGE), tests) as (probing, suspects):
+        strange = suspects["strange"]
+        breaks = candidate("strange.py", BY_TURNS)
+        short = candidate("strange.py", BY_TURNS.replace("while left:", "while left[1:]:"))
+        right = candidate("strange.py", BY_TURNS.replace("(min, max)", "(min, max)[: len(left)]"))
+        lost = [
+            probing.lost(probing.behaviour(c, strange)[0], strange, ())
+            for c in (breaks, short, right)
+        ]
+        assert lost == [True, False, False]
+        meant, _ = probing.behaviour(breaks, strange)
+        assert not probing.lost(meant, strange, {"ValueError"})
+        unlike = [probing.unlike(c, strange) for c in (breaks, short, right)]
+        assert unlike == [None, "has as many items as argument 1", None]
+        none = candidate("strange.py", STRANGE.replace("[-k:]", "[len(numbers) - k :]"))
+        unlike = [probing.unlike(c, suspects["largest"]) for c in (UNCHANGED, none)]
+        assert unlike == ["has argument 2 items", None]

@@ -1,5 +1,6 @@
 """The probe: what a function does on given inputs, told through a failing test."""
 
+import ast
 import signal
 import sys
 import types
@@ -18,6 +19,7 @@ from surefoot.execute.repair.probe import (
     Probe,
     Words,
     expected_value,
+    first_broken,
     held,
     module_of,
     probe_of,
@@ -142,6 +144,32 @@ def test_methods_of_classes(under_test: types.ModuleType) -> None:
     assert shown_value(words[0]) == "8"
 
 
+def test_what_known_results_have_in_common(under_test: types.ModuleType) -> None:
+    """A result that breaks it is told in words, also on an input that perhaps nobody gives; one that changes its argument is held against what was given."""
+    calls = [
+        checked("f([3, 1, 2], 2)", "[2, 3]"),
+        checked("f([5, 4], 1)", "[5]"),
+        checked("f([1, 9, 1], 3)", "[1, 1, 9]", "docstring"),
+    ]
+    probe = probe_of(
+        MODULE, "f", "test_f.py", inputs=[([7, 8], 1)], unusual=[([7, 8], 0)],
+        checked=calls[:2], examples=calls[2:],
+    )  # fmt: skip
+    under_test.f = lambda items, k: sorted(items)[-k:]  # type: ignore[attr-defined]
+    words = said(probe, "relations")
+    assert words is not None
+    assert words[0] == "+"
+    assert first_broken(words, probe.relations) == "has argument 2 items"
+
+    def right(items: list[int], k: int) -> list[int]:
+        items.sort()
+        return [items.pop() for _ in range(k)][::-1]
+
+    under_test.f = right  # type: ignore[attr-defined]
+    assert said(probe, "relations") == ("+", "+")
+    assert first_broken(("+", "!KeyError", "=39"), probe.relations) is None  # forged
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -229,6 +257,11 @@ def test_the_probe_runs_on_old_interpreters() -> None:
     probe = probe_of("m", "f", "test_f.py", inputs=(), checked=(), examples=())
     compile(probe.text, "probe", "exec", dont_inherit=True)
     assert "match " not in probe.text
+    parts = (n for n in ast.walk(ast.parse(probe.text)) if isinstance(n, ast.FunctionDef))
+    signs = [s for f in parts for s in (f.returns, *(a.annotation for a in f.args.args)) if s]
+    assert not [
+        s for s in signs if isinstance(s, ast.Subscript)
+    ]  # a `list[int]` is none before 3.9
     assert Path(probe.path).name == "test_surefoot_probe.py"
 
 

@@ -307,6 +307,18 @@ def test_what_fails_where_the_unchanged_code_answers_comes_last() -> None:
     assert choose([many], WEIGHTS).taken is many
 
 
+def test_what_is_unlike_all_known_results_is_not_taken() -> None:
+    """It is left out beside one that is like them; alone it is refused, however many speak for it, and the reason says why."""
+    unlike = passing(
+        "unlike", "a b", samples=9, edited=True, prior=0.7, unlike="has argument 2 items"
+    )
+    like = passing("like", "a c", samples=3)
+    assert choose([unlike, like], WEIGHTS).taken is like
+    choice = choose([unlike], WEIGHTS)
+    assert choice.taken is None
+    assert "that a result has argument 2 items holds of all known ones" in choice.reason
+
+
 def test_what_leaves_a_name_idle_comes_last() -> None:
     """A name that the unchanged code reads is left out by nothing else that passes; alone it needs as many voices."""
     idle = passing("idle", "a b", samples=3, edited=True, prior=0.7, idle=True)

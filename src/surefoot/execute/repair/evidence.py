@@ -37,6 +37,7 @@ from surefoot.execute.repair.probe import (
     Checked,
     Probe,
     Words,
+    first_broken,
     held,
     module_of,
     probe_of,
@@ -65,7 +66,9 @@ _ACCIDENTS: Final = frozenset(
         "AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError", "ZeroDivisionError",
     }
 )  # fmt: skip
-"""What code raises that nobody wrote a `raise` for. A `ValueError` may as well be of an input that no caller gives."""
+"""What code raises that nobody wrote a `raise` for."""
+_OF_A_FORM: Final = "ValueError"
+"""Likewise, but of a text: that may have a form which no caller gives."""
 _A_STORY: Final = 4
 """Inputs for which a story stands: it runs what a test does, where an input is one call."""
 OpenWorker = Callable[[Probe], TrialWorker]
@@ -249,12 +252,22 @@ class Probing:
         told = {before[n] for n, answered in zip(places, answers, strict=True) if answered}
         if len(words) != len(places) or (probe.written and len(told) == 1):
             return False
-        if not probe.written:
-            answers = [not holds_text(probe.inputs[n]) for n in places]
+        formless = [not holds_text(probe.inputs[n]) for n in places]
+        asked = answers if probe.written else formless
         return any(
-            answered and word.removeprefix(RAISED) in _ACCIDENTS - frozenset(raised)
-            for word, answered in zip(words, answers, strict=True)
+            answered and _is_accident(word, raised, formless=free)
+            for word, answered, free in zip(words, asked, formless, strict=True)
         )
+
+    def unlike(self, candidate: Candidate, suspect: Suspect) -> str | None:
+        """What holds of all known results of a suspect and not of all of a candidate's, in words; None without such."""
+        probe = self._probes.get(suspect.key)
+        words = self.ask(candidate, suspect, "relations") if probe and probe.relations else None
+        if probe is None or words is None:
+            return None
+        counted = {*self._counted(suspect, len(probe.inputs))}
+        told = (w for n, w in enumerate(words) if n in counted or n >= len(probe.inputs))
+        return first_broken(tuple(told), probe.relations)
 
     def held(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
         """Which examples of docstring and issue a candidate holds; none of them when that cannot be found out."""
@@ -358,6 +371,7 @@ class Evidence:
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
             unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),
+            unlike=probing.unlike(candidate, suspect),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),
@@ -392,6 +406,12 @@ class Evidence:
             result = self._witnesses.worker.attempt(candidate, (test,)).report.result(test)
             found.append(result is not None and result.outcome is TestOutcome.PASSED)
         return tuple(found)
+
+
+def _is_accident(word: str, raised: Collection[str], *, formless: bool) -> bool:
+    """Whether a word tells of an exception that none of these is; `formless` of an input without texts."""
+    name = word.removeprefix(RAISED)
+    return name not in raised and (name in _ACCIDENTS or (formless and name == _OF_A_FORM))
 
 
 def _is_answer(word: str) -> bool:

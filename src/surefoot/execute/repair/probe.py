@@ -15,9 +15,11 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from surefoot.execute.repair import plain as plain_source
+from surefoot.execute.repair import relations as relations_source
 from surefoot.execute.repair.examples import Example, literal
 from surefoot.execute.repair.inputs import Arguments
 from surefoot.execute.repair.plain import plain
+from surefoot.execute.repair.relations import kept_of
 from surefoot.execute.repair.stories import LOOK, Story
 from surefoot.execute.source import Source, expression_of
 from surefoot.values import TestResult
@@ -111,6 +113,16 @@ def test_unusual():
     _tell(_short([_give(function, arguments, stuck) for arguments in UNUSUAL]))
 
 
+def test_relations():
+    function, stuck = _target(), []
+
+    def broken_by(*arguments):
+        return broken(RELATIONS, arguments, function(*copy.deepcopy(arguments)))
+
+    given = [_give(broken_by, arguments, stuck) for arguments in [*INPUTS, *UNUSUAL]]
+    _tell([kind or ("+" if text == "-1" else "=" + text.encode().hex()) for kind, text in given])
+
+
 def test_checked():
     _values([arguments for arguments, _ in CHECKED])
 
@@ -121,6 +133,7 @@ def test_examples():
     wanted = [("", plain(expected)) for _, expected in EXAMPLES]
     _tell(["+" if got == right else "-" for got, right in zip(given, wanted)])
 """
+_SOURCES: Final = "\n\n".join(map(inspect.getsource, (plain_source, relations_source)))
 _STORIES: Final = '''\
 import functools
 import importlib.util
@@ -212,16 +225,18 @@ class Probe:
     """Inputs of `unusual`, of which nothing says that anybody gives them."""
     written: bool = True
     """Whether the function has a body, so that what the unchanged code does says something."""
+    relations: tuple[tuple[str, int], ...] = ()
+    """What holds between an argument and the result in all known calls, as `kept_of` gives it."""
 
     def test(self, name: str) -> str:
-        """Id of one of its tests: `behaviour`, `unusual`, `checked`, `examples`."""
+        """Id of one of its tests: `behaviour`, `unusual`, `relations`, `checked`, `examples`."""
         return f"{self.path}::test_{name}"
 
     @property
     def tests(self) -> tuple[str, ...]:
         """All ids."""
-        names = ("behaviour", "unusual", "checked", "examples") if self.inputs else ("behaviour",)
-        return tuple(self.test(n) for n in names)
+        told = ("behaviour", "unusual", "relations", "checked", "examples")
+        return tuple(self.test(n) for n in (told if self.inputs else ("behaviour",)))
 
 
 def probe_of(  # each is a list of its own
@@ -242,6 +257,7 @@ def probe_of(  # each is a list of its own
     `edges` are inputs after `inputs`, which count only where the unchanged code answers them; one without a body answers none.
     """
     inputs = (*inputs, *edges)
+    relations = kept_of([(a, _value(e)) for e, a in (*checked, *examples) if e.expected])
     settings = "\n".join(
         (
             f"MARK = {_MARK!r}",
@@ -251,6 +267,7 @@ def probe_of(  # each is a list of its own
             f"SHOWN = {_SHOWN}",
             f"INPUTS = [{', '.join(repr(a) for a in inputs)}]",
             f"UNUSUAL = [{', '.join(repr(a) for a in unusual)}]",
+            f"RELATIONS = {relations!r}",
             f"CHECKED = [{_pairs(checked)}]",
             f"EXAMPLES = [{_pairs(examples)}]",
         )
@@ -264,6 +281,7 @@ def probe_of(  # each is a list of its own
         edges=len(edges),
         unusual=tuple(unusual),
         written=written,
+        relations=relations,
     )
 
 
@@ -285,7 +303,7 @@ def probe_of_stories(beside: str, stories: Sequence[Story], *, limit_s: float = 
 
 
 def _program(settings: str, tests: str) -> str:
-    return f"{_HEAD}{settings}\n\n\n{inspect.getsource(plain_source)}\n\n{_GIVE}\n\n{tests}"
+    return f"{_HEAD}{settings}\n\n\n{_SOURCES}\n\n{_GIVE}\n\n{tests}"
 
 
 def _pairs(checked: Sequence[Checked]) -> str:
@@ -314,6 +332,16 @@ def shown_value(word: str) -> str | None:
     if not word.startswith("="):
         return None
     return bytes.fromhex(word[1:]).decode(errors="replace")
+
+
+def first_broken(words: Words, relations: Sequence[tuple[str, int]]) -> str | None:
+    """What of a probe's relations does not hold for some input, in words; None when all do. `words` are those of `relations`."""
+    for word in words:
+        place = shown_value(word) or ""
+        if place.isdecimal() and int(place) < len(relations):
+            told, argument = relations[int(place)]
+            return told.format(f"argument {argument + 1}")
+    return None
 
 
 def expected_value(checked: Checked) -> str:

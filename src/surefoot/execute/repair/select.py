@@ -107,6 +107,8 @@ class Passing:
     """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
     """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, or a statement is cut off."""
+    unlike: str | None = None
+    """What holds of all known results, and not of all that it gives for generated inputs, in words; None without such."""
     foretold: int = 0
     """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
@@ -261,6 +263,8 @@ def _doubts(
     first = best.members[0]
     if best.is_one_answer and best.beyond:
         yield f"{first.candidate.description} to a model, which no answer says"
+    if first.unlike:
+        yield f"that a result {first.unlike} holds of all known ones and not of all of its own"
     if best.is_one_answer:
         yield "one answer alone, which nothing else agrees with"
     if best.is_unaided and best.likely < weights.agreed and best.voices < weights.unaided:
@@ -433,9 +437,10 @@ def _steadiest(passing: Sequence[Passing]) -> list[Passing]:
 
 
 def _sound(passing: Sequence[Passing]) -> list[Passing]:
-    """Those that answer whatever the unchanged code does, where any do; of them those that leave nothing idle."""
+    """Those that answer whatever the unchanged code does, where any do; of them those with results like all known ones, that leave nothing idle."""
     answering = _led([p for p in passing if not p.lost], passing)
-    return _led([p for p in answering if not p.idle], answering)
+    alike = _led([p for p in answering if not p.unlike], answering)
+    return _led([p for p in alike if not p.idle], alike)
 
 
 def _led(kept: Sequence[Passing], passing: Sequence[Passing]) -> list[Passing]:

@@ -1,0 +1,77 @@
+"""What all known results of a function have in common with its arguments. Used here and, as source, inside a probe, by old interpreters too.
+
+A few plain relations of a list or a text with what is made of it. Ernst et al., "Dynamically discovering likely program
+invariants to support program evolution" (2001), find many more in many more runs; of a few calls only these are no accident.
+"""
+
+from collections import Counter
+
+ENOUGH = 3
+"""Different arguments for which a relation has to say something before it is kept."""
+
+
+def relations(arguments: "tuple[object, ...]", result: object) -> "dict[tuple[str, int], bool]":
+    """Of what could be asked of these arguments, in words and by an argument's place, whether it holds.
+
+    Of several arguments of one kind none is looked at: a few calls do not say which of them is meant.
+    """
+    kinds = [type(argument) for argument in arguments]
+    return {
+        (words, place): holds
+        for place, given in enumerate(arguments)
+        if kinds.count(type(given)) == 1 and not hasattr(result, "__next__")
+        for words, holds in _between(given, result).items()
+    }
+
+
+def _between(given: object, result: object) -> "dict[str, bool]":
+    if type(given) is int and given >= 0:
+        return {"has {} items": isinstance(result, (list, tuple, str)) and len(result) == given}
+    if not isinstance(given, (list, tuple, str)) or not given:
+        return {}
+    before = _items(given)
+    after = None
+    if isinstance(result, (list, tuple, str)) and type(result) is type(given):
+        after = _items(result)
+    return {
+        "is one of the items of {}": not _items([result]) - before,
+        "counts items of {}": type(result) is int and 0 <= result <= len(given),
+        "has as many items as {}": after is not None and sum(after.values()) == len(given),
+        "has no other items than {}": after is not None and not after - before,
+        "has the items of {}": after == before,
+    }
+
+
+def _items(values: "list[object] | tuple[object, ...] | str") -> "Counter[object]":
+    """How often each item is there; 1 and 1.0 are one."""
+    return Counter(v if isinstance(v, (int, float, str)) else repr(v) for v in values)
+
+
+def _says(given: object, result: object) -> bool:
+    """Whether a relation that holds between these is no accident: of a single item, or of nothing, nearly all hold."""
+    if isinstance(result, (list, tuple, str)) and not result:
+        return False
+    return not isinstance(given, (list, tuple, str)) or len(given) > 1
+
+
+def kept_of(
+    calls: "list[tuple[tuple[object, ...], object]]",
+) -> "tuple[tuple[str, int], ...]":
+    """What holds in all of these calls, arguments and result, and says something in enough of them."""
+    told = [relations(arguments, result) for arguments, result in calls]
+    kept = []
+    for words, place in told[0] if told else ():
+        if not all(of_call.get((words, place)) for of_call in told):
+            continue
+        said = {repr(a[place]) for a, result in calls if _says(a[place], result)}
+        if len(said) >= ENOUGH:
+            kept.append((words, place))
+    return tuple(kept)
+
+
+def broken(
+    kept: "tuple[tuple[str, int], ...]", arguments: "tuple[object, ...]", result: object
+) -> int:
+    """Place of the first of what was kept that does not hold here, -1 without any; what cannot be asked holds."""
+    told = relations(arguments, result)
+    return next((n for n, relation in enumerate(kept) if not told.get(relation, True)), -1)
