@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,11 +74,23 @@ def test_groups_of_killed_processes_are_removed() -> None:
         mine.rmdir()
 
 
-@pytest.fixture
-def watched(tmp_path: Path) -> Iterator[FencedProcesses]:
+def unfenced(tmp_path: Path, held: Counting) -> FencedProcesses:
     session = tmp_path / "session"
     session.mkdir()
-    processes = FencedProcesses(Landlocked(_prlimit(), Counting(by="watch"), fenced=False), session)
+    return FencedProcesses(Landlocked(_prlimit(), held, fenced=False), session)
+
+
+@pytest.fixture
+def grouped() -> Counting:
+    held = counting(namespaced=False)
+    if held.by != "group":
+        pytest.skip("no control group can be made here")
+    return held
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[FencedProcesses]:
+    processes = unfenced(tmp_path, Counting(by="watch"))
     yield processes
     processes.close()
 
@@ -100,30 +113,20 @@ def test_watch_ends_a_tree_with_too_many(watched: FencedProcesses, tmp_path: Pat
     assert result.exit_code is None
 
 
-def test_group_refuses_what_is_too_many(tmp_path: Path) -> None:
+def test_group_refuses_what_is_too_many(tmp_path: Path, grouped: Counting) -> None:
     """Where a group counts, a fork beyond the limit fails, and the program can go on."""
-    held = counting(namespaced=False)
-    if held.by != "group":
-        pytest.skip("no control group can be made here")
-    session = tmp_path / "session"
-    session.mkdir()
-    processes = FencedProcesses(Landlocked(_prlimit(), held, fenced=False), session)
+    processes = unfenced(tmp_path, grouped)
     result = bomb(processes, tmp_path, 40)
     processes.close()
     assert b"fork" in result.stderr
     assert b"more than" not in result.stderr
-    assert held.group is not None
-    assert not list(held.group.glob(f"surefoot-{os.getpid()}*"))
+    assert grouped.group is not None
+    assert not list(grouped.group.glob(f"surefoot-{os.getpid()}*"))
 
 
-def test_program_goes_on_at_what_a_group_refuses(tmp_path: Path) -> None:
+def test_program_goes_on_at_what_a_group_refuses(tmp_path: Path, grouped: Counting) -> None:
     """What a group lets a tree have is not too many for the count of the tree, which comes by in the meantime."""
-    held = counting(namespaced=False)
-    if held.by != "group":
-        pytest.skip("no control group can be made here")
-    session = tmp_path / "session"
-    session.mkdir()
-    processes = FencedProcesses(Landlocked(_prlimit(), held, fenced=False), session)
+    processes = unfenced(tmp_path, grouped)
     script = """
 import select, subprocess
 started = []
@@ -135,7 +138,7 @@ except OSError:
 print("went on")
 """
     command = Command(
-        argv=("/usr/bin/python3", "-c", script),
+        argv=(sys.executable, "-c", script),
         cwd=tmp_path,
         env={"PATH": "/usr/bin:/bin"},
         reads=(tmp_path,),

@@ -133,7 +133,6 @@ def test_examples():
     wanted = [("", plain(expected)) for _, expected in EXAMPLES]
     _tell(["+" if got == right else "-" for got, right in zip(given, wanted)])
 """
-_SOURCES: Final = "\n\n".join(map(inspect.getsource, (plain_source, relations_source)))
 _STORIES: Final = '''\
 import functools
 import importlib.util
@@ -303,7 +302,8 @@ def probe_of_stories(beside: str, stories: Sequence[Story], *, limit_s: float = 
 
 
 def _program(settings: str, tests: str) -> str:
-    return f"{_HEAD}{settings}\n\n\n{_SOURCES}\n\n{_GIVE}\n\n{tests}"
+    sources = "\n\n".join(map(inspect.getsource, (plain_source, relations_source)))
+    return f"{_HEAD}{settings}\n\n\n{sources}\n\n{_GIVE}\n\n{tests}"
 
 
 def _pairs(checked: Sequence[Checked]) -> str:
