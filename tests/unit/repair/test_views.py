@@ -121,7 +121,7 @@ def test_a_vote_fills_in_what_an_edit_changed_without_having_seen_it() -> None:
     assert [q.temperature for q in votes] == [0.0, 0.0, 0.4, 0.4]
     assert "a > b" not in prompt(votes[0])
     assert "a > b" in prompt(votes[1])
-    assert {q.view for q in asked[:5]} == set(EditView)
+    assert {q.view for q in asked[:10]} == set(EditView)
     requests = {(prompt(q), q.temperature, q.seed if q.temperature else 0) for q in asked}
     assert len(requests) == 20
     first, then = (

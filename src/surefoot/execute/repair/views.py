@@ -64,28 +64,32 @@ class Slot:
 
 _SCHEDULE: Final = (
     Slot(view=EditView.WHOLE, temperature=0.0),
-    Slot(view=EditView.EXPLAIN, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.0),
-    Slot(view=EditView.WHOLE, temperature=0.6),
-    Slot(view=EditView.EXPLAIN, temperature=0.6),
     Slot(view=EditView.REWRITE, temperature=0.6),
-    Slot(view=EditView.MASKED, temperature=0.3),
-    Slot(view=EditView.WHOLE, temperature=0.9),
-    Slot(view=EditView.EXPLAIN, temperature=0.9),
+    Slot(view=EditView.WHOLE, temperature=0.6),
     Slot(view=EditView.REWRITE, temperature=0.9),
+    Slot(view=EditView.MASKED, temperature=0.3),
+    Slot(view=EditView.REWRITE, temperature=0.7),
+    Slot(view=EditView.WHOLE, temperature=0.9),
+    Slot(view=EditView.REWRITE, temperature=1.0),
+    Slot(view=EditView.EXPLAIN, temperature=0.0),
 )
-"""For one suspect; repeated with rising temperature until the samples of a turn are used."""
+"""For one suspect; repeated with rising temperature until the samples of a turn are used.
+
+Half of the answers have not seen the code: of those that have, most give it back, and an explanation first costs a small model
+sixteen times what an answer without costs for each new candidate that passes.
+"""
 _VOTES: Final = (
     Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.0),
     Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.WHOLE, temperature=0.0),
-    Slot(view=EditView.EXPLAIN, temperature=0.4),
-    Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.6),
-    Slot(view=EditView.WHOLE, temperature=0.6),
     Slot(view=EditView.MASKED, temperature=0.0),
     Slot(view=EditView.REWRITE, temperature=0.8),
+    Slot(view=EditView.WHOLE, temperature=0.6),
+    Slot(view=EditView.MASKED, temperature=0.0),
+    Slot(view=EditView.EXPLAIN, temperature=0.4),
 )
 """Asked for when something passes already and more independent ideas are wanted.
 
