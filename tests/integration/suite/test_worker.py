@@ -401,6 +401,49 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         assert apart != beside  # nobody answered the empty text before
 
 
+ALTERNATE = """\
+def alternate(numbers):
+    left, given = list(numbers), []
+    while left:
+        given.append(min(left))
+        left.remove(min(left))
+        given.append(max(left))
+        left.remove(max(left))
+    return given
+"""
+TEST_ALTERNATE = """\
+from alternate import alternate
+
+
+def test_alternate():
+    assert alternate([5]) == [5]
+    assert alternate([1, 2, 3, 4]) == [1, 4, 2, 3]
+    assert alternate([9, 7, 8, 6, 5, 1]) == [1, 9, 5, 8, 6, 7]
+"""
+
+
+def test_what_mends_an_input_of_a_test_and_not_its_fault_is_told(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """A list of one item has `max()` fail, as every list of odd length does: a guard for one item leaves the others as they are."""
+    root = tmp_path / "project"
+    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
+    tests = ("tests/test_alternate.py", TEST_ALTERNATE)
+    with probed(root, suite, ("alternate.py", ALTERNATE), tests) as (probing, suspects):
+        one = suspects["alternate"]
+        again = "        given.append(max"
+        guard = ALTERNATE.replace(
+            "    left,", "    if len(numbers) < 2:\n        return numbers\n    left,"
+        )
+        right = ALTERNATE.replace(again, "        if not left:\n            break\n" + again)
+        words = [
+            probing.behaviour(c, one)[0]
+            for c in (UNCHANGED, candidate("alternate.py", guard), candidate("alternate.py", right))
+        ]
+        assert [probing.lost(w, one, ()) for w in words] == [True, True, False]
+        assert not probing.lost(words[1], one, {"ValueError"})
+
+
 STRANGE = """\
 def strange(numbers):
     return sorted(numbers)

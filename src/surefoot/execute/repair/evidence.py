@@ -239,24 +239,31 @@ class Probing:
         return same / len(probe.steady)
 
     def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> bool:
-        """Whether a candidate fails on an input that the unchanged code answers, and not by an exception that it raises itself.
+        """Whether a candidate fails where an answer is due, and not by an exception that it raises itself.
 
-        Of a function that gives the same whatever it is given the answers say nothing. One that is to be written yet answers
-        nothing: then it is every input of numbers and lists, for a text may be of a form that nobody gives.
+        One is due to what the unchanged code answers, unless it gives the same whatever it is given, and to what it fails
+        on as it does on an input of a known test: then a candidate has mended that input and not the fault. One that is to be
+        written yet answers nothing, so that it is due to every input. Of the last two, a text may be of a form that nobody gives.
         """
         probe, before = self._probes.get(suspect.key), self._before(suspect)
         if words is None or probe is None or not probe.inputs or before is None:
             return False
         places = self._counted(suspect, len(before))
-        answers = [_is_answer(before[n]) for n in places]
-        told = {before[n] for n, answered in zip(places, answers, strict=True) if answered}
-        if len(words) != len(places) or (probe.written and len(told) == 1):
+        if len(words) != len(places):
             return False
         formless = [not holds_text(probe.inputs[n]) for n in places]
-        asked = answers if probe.written else formless
+        due = list(formless)
+        if probe.written:
+            known = {repr(arguments) for _, arguments in probe.checked}
+            told = {before[n] for n in places if _is_answer(before[n])}
+            symptoms = {before[n] for n in places if repr(probe.inputs[n]) in known} - told
+            due = [
+                len(told) > 1 if before[n] in told else free and word == before[n] in symptoms
+                for n, word, free in zip(places, words, formless, strict=True)
+            ]
         return any(
-            answered and _is_accident(word, raised, formless=free)
-            for word, answered, free in zip(words, asked, formless, strict=True)
+            asked and _is_accident(word, raised, formless=free)
+            for word, asked, free in zip(words, due, formless, strict=True)
         )
 
     def unlike(self, candidate: Candidate, suspect: Suspect) -> str | None:

@@ -102,7 +102,7 @@ class Passing:
     neighbours: tuple[bool, ...] = ()
     """Which tests that fail on the base and that nobody asked for pass as well."""
     lost: bool = False
-    """It fails by accident on a generated input that the unchanged code answers."""
+    """It fails by accident on a generated input that the unchanged code answers, or as that does on one of a known test."""
     unwritten: bool = False
     """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
