@@ -87,15 +87,20 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     assert choose([edit, replace(anew, fresh=0)], WEIGHTS).taken is not None
 
 
-def test_where_answers_were_given_edits_need_one_that_agrees() -> None:
-    """Or nine tenths of the likelihood: of weak tests many an edit passes each. Where nobody answered, edits are all there is."""
+def test_where_answers_fail_an_edit_needs_two_that_agree() -> None:
+    """Or nine tenths of the likelihood: weak tests let many an edit pass, and one of many answers. Where nobody answered, edits are all there is."""
     edit = passing("edit", "a b", edited=True, prior=0.9, examples=(True,), likely=-2.0)
-    asked = choose([edit], WEIGHTS, missed={"m.py::f": 4})
-    assert asked.taken is None
-    assert "no answer agrees, nor is it likely" in asked.reason
+    one = replace(edit, samples=1)
+    fail = {"m.py::f": 4}
+    reasons = [choose([p], WEIGHTS, missed=fail).reason for p in (edit, one)]
+    assert ["not sure: 0 of 2 answers" in reasons[0], "not sure: 1 of 2 answers" in reasons[1]] == [
+        True,
+        True,
+    ]
     assert choose([edit], WEIGHTS).taken is edit
-    assert choose([replace(edit, likely=6.0)], WEIGHTS, missed={"m.py::f": 4}).taken is not None
-    assert choose([replace(edit, samples=1)], WEIGHTS, missed={"m.py::f": 4}).taken is not None
+    assert choose([one], WEIGHTS, missed={"m.py::f": 0}).taken is one
+    assert choose([replace(edit, likely=6.0)], WEIGHTS, missed=fail).taken is not None
+    assert choose([replace(edit, samples=2)], WEIGHTS, missed=fail).taken is not None
 
 
 def test_patchwork_puts_nothing_aside() -> None:

@@ -62,6 +62,11 @@ class Weights:
 
     Likewise answers for one that does not hold an example of docstring or issue.
     """
+    heard: int = 2
+    """Answers that a behaviour needs which has not `agreed` of the likelihood, where other answers fail.
+
+    Of many that miss one hits the known tests by chance, and so does one of many edits.
+    """
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
@@ -279,8 +284,8 @@ def _doubts(
         yield f"changed at once, and no answer about {best.unheard[0]} agrees"
     if confidence < weights.need:
         yield f"{weights.need:.2f} is needed"
-    if any(missed.values()) and not _is_heard(best, weights):
-        yield "no answer agrees, nor is it likely"
+    if any(missed.values()) and best.samples < weights.heard and best.likely < weights.agreed:
+        yield f"{best.samples} of {weights.heard} answers, and it is not likely"
 
 
 def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
