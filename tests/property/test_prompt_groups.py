@@ -1,9 +1,11 @@
 """How the embedded model puts requests together."""
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.models.embedded import groups, shared_head
+from surefoot.models.embedded import chains, groups, shared_head
 from surefoot.models.estimate import estimate_tokens
 
 tokens = st.lists(st.integers(0, 2), max_size=12).map(tuple)
@@ -31,6 +33,24 @@ def test_a_group_shares_half_of_its_longest_prompt(
         inside = [given_prompts[i] for i in group]
         if len(inside) > 1:
             assert 2 * len(shared_head(inside)) >= max(map(len, inside))
+
+
+@quick
+@given(prompts, st.integers(1, 4))
+def test_gaps_are_asked_beside_those_that_begin_alike(
+    given_prompts: dict[int, tuple[int, ...]], at_once: int
+) -> None:
+    """Each once, in so many rows or fewer; in a single one no other order shares more with the one before."""
+    rows = chains(given_prompts, at_once)
+    assert sorted(i for row in rows for i in row) == sorted(given_prompts)
+    assert len(rows) <= at_once
+    (one,) = chains(given_prompts, 1) or [[]]
+    assert _shared(given_prompts, one) >= _shared(given_prompts, [*given_prompts])
+
+
+def _shared(given_prompts: dict[int, tuple[int, ...]], order: list[int]) -> int:
+    """Tokens that each has in common with the one before it."""
+    return sum(len(shared_head([given_prompts[i], given_prompts[j]])) for i, j in pairwise(order))
 
 
 @quick

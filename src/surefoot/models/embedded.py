@@ -3,6 +3,7 @@
 How a batch is answered. The prompts are cut into tokens first, and what does not fit is refused, never truncated. Requests
 whose prompts begin alike form a group; the group's common head is evaluated once, and the resulting state is copied into
 other slots before the group is sent, since llama.cpp by itself evaluates equal prompts that arrive together once in each slot.
+Gaps share their beginnings place by place instead: they are asked in the order of their prompts, one after the other.
 What stands in a slot or in the host's prompt cache from earlier calls is reused by llama.cpp itself (`Usage.cached_tokens`).
 
 Seeds: the same request, asked alone, gives the same answer on the same machine, up to rounding. The order of floating-point
@@ -203,19 +204,23 @@ class EmbeddedModel:
         self, talk: "_Talk", requests: Sequence[ModelRequest], prompts: Mapping[int, Tokens]
     ) -> dict[int, ModelAnswer]:
         """Group by group, so that a head is shared when slots for it are about to be free."""
-        sent: dict[int, Future[ModelAnswer]] = {}
+        sent: list[Future[dict[int, ModelAnswer]]] = []
         evaluated: dict[int, int] = {}
         workers = Workers(self._slots)
-        for group in groups(prompts):
-            waiting = {f for f in sent.values() if not f.done()}
+        gaps = {i: prompt for i, prompt in prompts.items() if requests[i].gap is not None}
+        others = {i: prompt for i, prompt in prompts.items() if i not in gaps}
+        for group in (chains(gaps, self.parallel), *([[i] for i in g] for g in groups(others))):
+            waiting = {f for f in sent if not f.done()}
             while len(waiting) >= self._slots:
                 waiting = wait(waiting, return_when=FIRST_COMPLETED).not_done
             if len(group) > 1:
-                head = shared_head([prompts[i] for i in group])
-                evaluated[group[0]] = talk.share_head(head, len(group))
-            for i in group:
-                sent[i] = workers.submit(partial(talk.send, requests[i], prompts[i]))
-        return {i: _charged(f.result(), evaluated.get(i, 0)) for i, f in sent.items()}
+                head = shared_head([prompts[i] for chain in group for i in chain])
+                evaluated[group[0][0]] = talk.share_head(head, len(group))
+            for chain in group:
+                told = [(i, requests[i], prompts[i]) for i in chain]
+                sent.append(workers.submit(partial(talk.send_in_turn, told)))
+        answers = {i: answer for f in sent for i, answer in f.result().items()}
+        return {i: _charged(answer, evaluated.get(i, 0)) for i, answer in answers.items()}
 
     def _connect(self) -> "_Talk":
         address = self._door.address()
@@ -263,6 +268,12 @@ class _Talk:
     def close(self) -> None:
         self._client.close()
         self.chat.close()
+
+    def send_in_turn(
+        self, told: Sequence[tuple[int, ModelRequest, Tokens]]
+    ) -> dict[int, ModelAnswer]:
+        """The answers to numbered requests, one after the other: each finds in a slot what the one before it shares with it."""
+        return {i: self.send(request, prompt) for i, request, prompt in told}
 
     def send(self, request: ModelRequest, prompt: Tokens) -> ModelAnswer:
         """Answer a request that fits; `prompt` are its tokens."""
@@ -417,6 +428,16 @@ def _charged(answer: ModelAnswer, evaluated: int) -> ModelAnswer:
     usage = answer.usage
     cached = max(0, usage.cached_tokens - evaluated)
     return replace(answer, usage=replace(usage, cached_tokens=cached)) if evaluated else answer
+
+
+def chains(prompts: Mapping[int, Tokens], at_once: int) -> list[list[int]]:
+    """Gaps in so many rows, or fewer, in each of which neighbours share the longest beginnings.
+
+    The places of one file share it up to the earlier one of them, so that they are no group with one common head.
+    """
+    ranked = sorted(prompts, key=lambda i: (prompts[i], i))
+    size = max(1, -(-len(ranked) // at_once))
+    return [ranked[n : n + size] for n in range(0, len(ranked), size)]
 
 
 def groups(prompts: Mapping[int, Tokens]) -> list[list[int]]:

@@ -14,10 +14,13 @@ _HIDDEN: Final = 64
 _HEADS: Final = 2
 _TRAINED_CONTEXT: Final = 2048
 _ALIGNMENT: Final = 32
-_TOKENS: Final = ("<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), "\u2581")
+_GAP_MARKS: Final = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+_TOKENS: Final = (
+    "<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), "\u2581", *_GAP_MARKS,
+)  # fmt: skip
 _FIRST_BYTE: Final = 3
-_TYPES: Final = (2, 3, 3, *(6,) * 256, 1)
-"""Unknown, two control tokens, bytes, one normal token."""
+_TYPES: Final = (2, 3, 3, *(6,) * 256, 1, *(3,) * len(_GAP_MARKS))
+"""Unknown, two control tokens, bytes, one normal token, control tokens around a gap."""
 _LETTERS: Final = frozenset(range(_FIRST_BYTE + ord("a"), _FIRST_BYTE + ord("z") + 1))
 _TEMPLATE: Final = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}"
@@ -97,6 +100,7 @@ def _entries() -> list[bytes]:
         _entry("tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, len(_TOKENS)) + tokens),
         _entry("tokenizer.ggml.scores", 9, struct.pack("<IQ", 6, len(_TOKENS)) + scores),
         _entry("tokenizer.ggml.token_type", 9, struct.pack("<IQ", 5, len(_TYPES)) + types),
+        _entry("tokenizer.ggml.add_bos_token", 7, struct.pack("<?", False)),
         _entry("tokenizer.chat_template", 8, _text(_TEMPLATE)),
     ]
 

@@ -17,6 +17,7 @@ from surefoot.errors import ModelUnavailableError
 from surefoot.models.embedded import SLOTS, EmbeddedModel
 from surefoot.testing.tiny_gguf import write_tiny_gguf
 from surefoot.values import (
+    Gap,
     Message,
     ModelAnswer,
     ModelFailure,
@@ -253,6 +254,21 @@ def test_a_shared_head_is_evaluated_once(opened: Open) -> None:
     fresh = [a.usage.prompt_tokens - a.usage.cached_tokens for a in answers]
     assert fresh[0] >= counted - 2
     assert sum(fresh[1:]) <= 3 * 2
+
+
+def test_gaps_of_one_text_share_it_up_to_the_earlier_one(opened: Open) -> None:
+    """Each line's gap costs the text from the one before it on, and not from the first one on; in whatever order they are asked."""
+    model = opened()
+    lines = [f"the line of number {n} is like others\n" for n in range(12)]
+    gaps = [
+        Gap(before="".join(lines[:n]), after="".join(lines[n + 1 :])) for n in (8, 6, 11, 7, 10, 9)
+    ]
+    answers = model.complete([ask(messages=(), gap=gap, max_tokens=1) for gap in gaps])
+    assert all(isinstance(a, ModelReply) for a in answers)
+    fresh = sum(a.usage.prompt_tokens - a.usage.cached_tokens for a in answers)
+    whole = answers[0].usage.prompt_tokens
+    behind = sum(range(1, len(gaps)))  # lines of neighbours, from the earlier one's place on
+    assert fresh < whole + (behind + 1) * len(lines[0])
 
 
 def test_a_second_prompt_pays_only_for_its_tail(opened: Open) -> None:
