@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.paths import model_path
-from surefoot.models.embedded import EmbeddedModel
-from surefoot.values import Message, ModelReply, ModelRequest
+from surefoot.models.embedded import SLOTS, EmbeddedModel
+from surefoot.values import Gap, Message, ModelReply, ModelRequest
 
 FUNCTION: Final = '''def merge_intervals(intervals, gap=0):
     """Merge intervals that overlap or lie at most `gap` apart; return them sorted."""
@@ -205,6 +205,23 @@ def together(slots: int, *, speculate: bool, threads: int | None) -> None:
         row(f"{slots} samples, prompt cached, {which}", warm.written, warm)
 
 
+def in_gaps(*, threads: int | None) -> None:
+    """What it would write in the place of each line of a function's body, told to it in no order."""
+    rows = FUNCTION.splitlines(keepends=True)
+    places = sorted(range(2, len(rows)), key=lambda n: n * 7 % len(rows))
+    gaps = [Gap(before="".join(rows[:n]), after="".join(rows[n + 1 :])) for n in places]
+    with host(slots=SLOTS, speculate=True, threads=threads) as bench:
+        filled = bench.call(
+            [
+                ModelRequest(purpose="bench", messages=(), max_tokens=40, stop=("\n",), gap=gap)
+                for gap in gaps
+            ]
+        )
+        row(f"{len(gaps)} lines of one function, their prompts", filled.evaluated, filled)
+        told = sum(r.usage.prompt_tokens for r in filled.replies)
+        print(f"{'':<10} prompt tokens of all of them: {told}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.embedded", description=__doc__)
@@ -221,6 +238,7 @@ def main() -> None:
     for slots in (int(n) for n in args.slots.split(",")):
         for speculate in (False, True):
             together(slots, speculate=speculate, threads=args.threads)
+    in_gaps(threads=args.threads)
 
 
 if __name__ == "__main__":
