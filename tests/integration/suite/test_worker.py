@@ -335,9 +335,15 @@ def test_odd():
 
 @contextmanager
 def probed(
-    root: Path, suite: PytestSuite, product: tuple[str, str], tests: tuple[str, str]
+    tmp_path: Path,
+    plan: SuitePlan,
+    processes: Processes,
+    product: tuple[str, str],
+    tests: tuple[str, str],
 ) -> Iterator[tuple[Probing, dict[str, Suspect]]]:
     """Probes of all functions of a file, by the calls in its tests; the first one fails."""
+    root = tmp_path / "project"
+    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
     (root / "tests").mkdir(parents=True)
     (root / product[0]).write_text(product[1])
     source, test = parse(*product), parse(*tests)
@@ -369,10 +375,8 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
     tmp_path: Path, plan: SuitePlan, processes: Processes
 ) -> None:
     """A candidate that gives up what the code says of an empty text is told from one that keeps it; a text that raises is none."""
-    root = tmp_path / "project"
-    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
     tests = ("tests/test_odd.py", TEST_ODD)
-    with probed(root, suite, ("odd.py", ODD), tests) as (probing, suspects):
+    with probed(tmp_path, plan, processes, ("odd.py", ODD), tests) as (probing, suspects):
         kept = candidate("odd.py", ODD.replace("== 0", "== 1"))
         lost = candidate("odd.py", ODD.replace("== 0", "== 1").replace("not text", "text is None"))
         words = [probing.behaviour(c, suspects["odd"])[0] for c in (kept, lost)]
@@ -426,10 +430,11 @@ def test_what_mends_an_input_of_a_test_and_not_its_fault_is_told(
     tmp_path: Path, plan: SuitePlan, processes: Processes
 ) -> None:
     """A list of one item has `max()` fail, as every list of odd length does: a guard for one item leaves the others as they are."""
-    root = tmp_path / "project"
-    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
     tests = ("tests/test_alternate.py", TEST_ALTERNATE)
-    with probed(root, suite, ("alternate.py", ALTERNATE), tests) as (probing, suspects):
+    with probed(tmp_path, plan, processes, ("alternate.py", ALTERNATE), tests) as (
+        probing,
+        suspects,
+    ):
         one = suspects["alternate"]
         again = "        given.append(max"
         guard = ALTERNATE.replace(
@@ -482,10 +487,8 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
 
     So is what gives items where none are asked for, which nobody does in the tests.
     """
-    root = tmp_path / "project"
-    suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
     tests = ("tests/test_strange.py", TEST_STRANGE)
-    with probed(root, suite, ("strange.py", STRANGE), tests) as (probing, suspects):
+    with probed(tmp_path, plan, processes, ("strange.py", STRANGE), tests) as (probing, suspects):
         strange = suspects["strange"]
         breaks = candidate("strange.py", BY_TURNS)
         short = candidate("strange.py", BY_TURNS.replace("while left:", "while left[1:]:"))

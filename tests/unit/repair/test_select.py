@@ -93,10 +93,8 @@ def test_where_answers_fail_an_edit_needs_two_that_agree() -> None:
     one = replace(edit, samples=1)
     fail = {"m.py::f": 4}
     reasons = [choose([p], WEIGHTS, missed=fail).reason for p in (edit, one)]
-    assert ["not sure: 0 of 2 answers" in reasons[0], "not sure: 1 of 2 answers" in reasons[1]] == [
-        True,
-        True,
-    ]
+    assert "not sure: 0 of 2 answers" in reasons[0]
+    assert "not sure: 1 of 2 answers" in reasons[1]
     assert choose([edit], WEIGHTS).taken is edit
     assert choose([one], WEIGHTS, missed={"m.py::f": 0}).taken is one
     assert choose([replace(edit, likely=6.0)], WEIGHTS, missed=fail).taken is not None
