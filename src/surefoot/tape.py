@@ -103,7 +103,11 @@ _PASSING: Final = frozenset(
 """Fields that differ from run to run: times, commit ids, and names of events."""
 
 _ANSWERS: Final = (ModelReplied, ModelFailed)
-_COMMIT: Final = re.compile(r"\bcommit [0-9a-f]{40,64}\b")
+_PASSING_WORDS: Final = (
+    (re.compile(r"\bcommit [0-9a-f]{40,64}\b"), "commit …"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\b"), "… UTC"),
+)
+"""The same in sentences, and what stands for it; the second in which a pause ends may be another one."""
 
 
 class Tape:
@@ -582,7 +586,8 @@ def _without_passing(value: object) -> object:
     if isinstance(value, list):
         return [_without_passing(item) for item in value]
     if isinstance(value, str):
-        return _COMMIT.sub("commit …", value)
+        for passing, stands_for in _PASSING_WORDS:
+            value = passing.sub(stands_for, value)
     return value
 
 

@@ -135,12 +135,14 @@ def test_a_search_ends_when_the_repository_is_locked(tmp_path: Path) -> None:
     """
     shop = Shop(tmp_path, TESTS, code=STUB)
     guard, locks = threading.Lock(), list[int]()
+    # Whole, as a model writes it whose answer was begun for it.
+    said = f"```python\n{STUB.replace('raise NotImplementedError', 'return text.upper()')}```"
 
     def locks_and_answers(seen: Seen) -> Wire:
         with guard:
             if not locks:
                 locks.append(shop.surefoot("lock", "--why", "inspection").returncode)
-        return speaks_for(ScriptedModel([], default=f"```python\n{HASTY}```"))(seen)
+        return speaks_for(ScriptedModel([], default=said))(seen)
 
     with ScriptedServer(locks_and_answers) as server:
         model = ("--model", "openai/m", "--solver-model", "openai/m", "--base-url", server.base_url)

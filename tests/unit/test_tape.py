@@ -156,6 +156,29 @@ def test_the_first_difference_is_named_by_its_place() -> None:
         again.append(fact("other"))
 
 
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        (
+            "asked again from 2026-01-01 00:00:59 UTC on",
+            "asked again from 2026-01-01 00:01:00 UTC on",
+        ),
+        (f"base is commit {'1' * 40}", f"base is commit {'2' * 40}"),
+    ],
+    ids=["second", "commit"],
+)
+def test_a_sentence_may_differ_in_what_passes(then: str, now: str) -> None:
+    """A second, or the id of a commit; any other word of it makes a difference."""
+    ledger = MemoryLedger(clock=FakeClock(START))
+    ledger.append_all([fact(then), fact(then)])
+    tape = Tape(tuple(ledger.events()), ledger.get)
+    again = MemoryLedger(progress=tape)
+    again.append(fact(now))
+    assert tape.compared == 1
+    with pytest.raises(DivergenceError, match=r"#2 fact\.learned"):
+        again.append(fact(f"{now} Monday"))
+
+
 def test_what_goes_on_after_the_record_is_a_difference() -> None:
     """And so is what ends before it."""
     ledger = MemoryLedger(clock=FakeClock(START))

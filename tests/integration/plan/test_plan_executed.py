@@ -70,7 +70,11 @@ def test_three_defects_are_mended_beside_each_other_by_a_small_model(tmp_path: P
         "year": "def year(text):\n    return int(clean(text)[:4])\n",
     }
     model = kit.scripted(
-        {"purpose": "candidate_edit", "pattern": rf"(?i)function\W{{1,3}}{name}\b", "reply": code}
+        {
+            "purpose": "candidate_edit",
+            "pattern": rf"(?i)function\W{{1,3}}{name}\b",
+            "reply": f"```python\n{code}```",
+        }
         for name, code in right.items()
     )
     first, *_, last = mended_beside_each_other(kit, model)
