@@ -157,6 +157,24 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Due:
+    """What a candidate owes on a generated input."""
+
+    answer: bool = False
+    """An answer: the unchanged code gives one, unless it gives the same whatever it is given. What is to be written yet
+    answers nothing, so that one is due to every input but texts, which may be of a form that nobody gives."""
+    symptom: str | None = None
+    """Not to fail like this: the unchanged code does, as on an input of a known test. What goes on with it has mended that
+    input and not the fault. Of texts, again, none."""
+    formless: bool
+    """The input has no text."""
+
+    def asks(self, word: str) -> bool:
+        """Whether something else than an accident is due where a candidate gives this word."""
+        return self.answer or word == self.symptom
+
+
 class Probing:
     """The probes of a turn's suspects, each with a worker that is opened when it is first needed."""
 
@@ -166,6 +184,7 @@ class Probing:
         self._workers: dict[str, TrialWorker] = {}
         self._gauges: dict[str, Gauge] = {}
         self._unchanged: dict[str, Words | None] = {}
+        self._owed: dict[str, tuple[_Due, ...]] = {}
 
     def gauge(self, suspect: Suspect) -> Gauge | None:
         """Measures candidates of a suspect, where the tests check it with literals and it gives wrong ones."""
@@ -239,32 +258,38 @@ class Probing:
         return same / len(probe.steady)
 
     def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> bool:
-        """Whether a candidate fails where an answer is due, and not by an exception that it raises itself.
-
-        One is due to what the unchanged code answers, unless it gives the same whatever it is given, and to what it fails
-        on as it does on an input of a known test: then a candidate has mended that input and not the fault. One that is to be
-        written yet answers nothing, so that it is due to every input. Of the last two, a text may be of a form that nobody gives.
-        """
-        probe, before = self._probes.get(suspect.key), self._before(suspect)
-        if words is None or probe is None or not probe.inputs or before is None:
+        """Whether a candidate fails where an answer is due, and not by an exception that it raises itself."""
+        dues = self._dues(suspect)
+        if words is None or len(words) != len(dues):
             return False
-        places = self._counted(suspect, len(before))
-        if len(words) != len(places):
-            return False
-        formless = [not holds_text(probe.inputs[n]) for n in places]
-        due = list(formless)
-        if probe.written:
-            known = {repr(arguments) for _, arguments in probe.checked}
-            told = {before[n] for n in places if _is_answer(before[n])}
-            symptoms = {before[n] for n in places if repr(probe.inputs[n]) in known} - told
-            due = [
-                len(told) > 1 if before[n] in told else free and word == before[n] in symptoms
-                for n, word, free in zip(places, words, formless, strict=True)
-            ]
         return any(
-            asked and _is_accident(word, raised, formless=free)
-            for word, asked, free in zip(words, due, formless, strict=True)
+            due.asks(word) and _is_accident(word, raised, formless=due.formless)
+            for word, due in zip(words, dues, strict=True)
         )
+
+    def _dues(self, suspect: Suspect) -> tuple[_Due, ...]:
+        """Of each word of a behaviour that counts, what is due; empty where they tell stories, or nothing is known."""
+        if suspect.key not in self._owed:
+            self._owed[suspect.key] = tuple(self._told_dues(suspect))
+        return self._owed[suspect.key]
+
+    def _told_dues(self, suspect: Suspect) -> Iterator[_Due]:
+        probe, before = self._probes.get(suspect.key), self._before(suspect)
+        if probe is None or before is None or not probe.inputs:
+            return
+        places = self._counted(suspect, len(before))
+        known = {repr(arguments) for _, arguments in probe.checked}
+        told = {before[n] for n in places if _is_answer(before[n])}
+        shown = {before[n] for n in places if repr(probe.inputs[n]) in known} - told
+        for n in places:
+            formless = not holds_text(probe.inputs[n])
+            if not probe.written:
+                yield _Due(answer=formless, formless=formless)
+            elif before[n] in told:
+                yield _Due(answer=len(told) > 1, formless=formless)
+            else:
+                symptom = before[n] if formless and before[n] in shown else None
+                yield _Due(symptom=symptom, formless=formless)
 
     def unlike(self, candidate: Candidate, suspect: Suspect) -> str | None:
         """What holds of all known results of a suspect and not of all of a candidate's, in words; None without such."""

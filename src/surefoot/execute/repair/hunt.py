@@ -198,11 +198,11 @@ class Hunt:
             return False
         if self._halted():
             return False
-        if choice.taken is not None and self._is_heard(choice):
+        if choice.taken is not None and self._asked_enough(choice):
             return False
         return self._model.asked < self._most
 
-    def _is_heard(self, choice: Choice) -> bool:
+    def _asked_enough(self, choice: Choice) -> bool:
         """Whether so many answers were asked that what is chosen may be taken: fewer where all of them do what an edit does.
 
         Of a test that the model wrote itself its answers are no second word. Nor is one from the docstring of a line that it
@@ -270,7 +270,7 @@ class Hunt:
         taken = choice.taken
         if taken is None or taken.words is None or taken.words in self._read:
             return choice
-        if not self._asker.fills_gaps or not self._is_heard(choice):
+        if not self._asker.fills_gaps or not self._asked_enough(choice):
             return choice
         shown = next((s for s in self._shown if taken.changed == {s.suspect.key}), None)
         if shown is None or self._edited(shown, taken) is None or self._halted():

@@ -316,7 +316,7 @@ def _against(
     rewritten = best.is_rewritten(weights.wide)
     misses = sum(missed.get(key, 0) for key in first.changed)
     doubt = weights.rewritten + weights.missed * misses if rewritten else weights.doubt
-    rivals = min(edits, weights.rivals) if _is_heard(best, weights) else edits
+    rivals = min(edits, weights.rivals) if _is_spoken_for(best, weights) else edits
     return thought_of + rivals + doubt + unmet
 
 
@@ -325,7 +325,7 @@ def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
     return [c for c in others if c.members[0].words not in best.beyond]
 
 
-def _is_heard(best: Cluster, weights: Weights) -> bool:
+def _is_spoken_for(best: Cluster, weights: Weights) -> bool:
     """Whether a model said this very behaviour, in an answer or by finding no other one that it weighed as likely."""
     return best.samples > 0 or best.likely >= weights.agreed
 
