@@ -23,6 +23,18 @@ def test_what_no_plain_edit_mends_the_model_does(shop: Shop) -> None:
     assert '"""Sum of `prices` less' in fixed
 
 
+def test_what_nobody_imports_is_imported(tmp_path: Path) -> None:
+    """No edit of the function mends it, and a small model gives back what it was shown."""
+    diagonal = "def diagonal(width, height):\n    return math.hypot(width, height)\n"
+    tests = "from shop import diagonal\n\n\ndef test_diagonal():\n    assert diagonal(3, 4) == 5\n"
+    shop = Shop(tmp_path, tests, code=f'"""Plane geometry."""\n\n\n{diagonal}')
+    model = shop.scripted([{"pattern": "diagonal", "reply": diagonal}])
+    run = shop.run("solve", "`diagonal` raises a NameError", "--model", model)
+    assert run["status"] == "complete", run
+    mended = f'"""Plane geometry."""\n\nimport math\n\n\n{diagonal}'
+    assert shop.show(f"{run['commit']}:shop.py") == mended
+
+
 def test_a_failed_answer_is_told_how_it_fails(shop: Shop) -> None:
     told = r"(?s)This answer was wrong:.*rebate.*It fails:.*NameError"
     run = shop.solve(

@@ -13,8 +13,8 @@ from surefoot.execute.repair.candidates import (
     special_cases,
     told_literals,
 )
-from surefoot.execute.repair.graft import graft, head_of, short_head_of, splice
-from surefoot.execute.source import CodeUnit, Source, parse, units
+from surefoot.execute.repair.graft import graft, head_of, import_edit, short_head_of, splice
+from surefoot.execute.source import CodeUnit, Source, apply, parse, units
 
 FILE = '''"""Module."""
 from __future__ import annotations
@@ -103,6 +103,26 @@ def test_imports_and_helpers_find_their_place() -> None:
     assert text.count("def other") == 1
     assert text.index("def helper") < text.index("def total")
     assert parse("m.py", text) is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""Doc."""\n\n\nx = 1\n', '"""Doc."""\n\nimport math\n\n\nx = 1\n'),
+        ('"""Doc."""\nx = 1\n', '"""Doc."""\n\nimport math\n\n\nx = 1\n'),
+        ("x = 1\n", "import math\n\n\nx = 1\n"),
+        ("import os\nx = 1\n", "import os\nimport math\nx = 1\n"),
+        (
+            '"""Doc."""\n\nfrom a import (\n    b,\n)\n',
+            '"""Doc."""\n\nfrom a import (\n    b,\n)\nimport math\n',
+        ),
+    ],
+)
+def test_an_import_stands_apart_from_what_is_none(before: str, after: str) -> None:
+    """Behind docstring and imports, with the blank lines that people leave."""
+    source = parse("m.py", before)
+    assert source is not None
+    assert apply(before, [import_edit(source, ["import math"])]) == after
 
 
 @pytest.mark.parametrize(

@@ -304,3 +304,53 @@ def test_what_cannot_become_a_parameter_stays(code: str) -> None:
     """A list that all calls would share, a place that is not the last one, a line that others stand on."""
     head = code.partition("\n")[0].partition(")")[0]
     assert all(m.startswith(head) for m in mutants(code))
+
+
+def imported(text: str, name: str = "f") -> list[str]:
+    """The lines that edits of imports put into a file."""
+    source = parse("m.py", text)
+    assert source is not None
+    unit = next(u for u in units(source) if u.name == name)
+    found = [m for m in mutations(source, unit) if m.operator == "import"]
+    return [m.edits[0].text.strip() for m in found]
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("return math.sqrt(a)", ["import math"]),
+        ("return Counter(a)", ["from collections import Counter", "from typing import Counter"]),
+        ("return [reduce(max, x) for x in a]", ["from functools import reduce"]),
+        (
+            "return datetime.now()",
+            ["import datetime", "from datetime import datetime"],
+        ),
+        ("return a + os.sep + len(a) * nobody", []),
+        ("math = a\n    return math", []),
+    ],
+)
+def test_what_nobody_imports_is_imported(code: str, lines: list[str]) -> None:
+    """Where the standard library has it, as a module or in one; behind the imports that are there."""
+    assert imported(f'"""Docs."""\nimport os\n\n\ndef f(a):\n    {code}\n') == lines
+
+
+def test_an_annotation_wants_its_import_too() -> None:
+    """It is read when the function is made, so that without it nothing of the file runs."""
+    head = "import os\n\n\ndef f(a: Sequence[int]):\n    return a\n"
+    assert imported(head)[0] == "from typing import Sequence"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "from tools import *\n\n\ndef f(a):\n    return math.pi\n",
+        "def g():\n    global math\n    import math\n\n\ndef f(a):\n    return math.pi\n",
+        "try:\n    import math\nexcept ImportError:\n    math = None\n\n\ndef f(a):\n    return math.pi\n",
+        "class math:\n    pi = 3\n\n\ndef f(a):\n    return math.pi\n",
+        "def f(a):\n    import math\n    return [math.pi for x in a]\n",
+        "def f(a):\n    return len(a)\n",
+    ],
+)
+def test_what_somebody_may_bind_is_left_alone(file: str) -> None:
+    """A whole module's names, a global one, one of several ways, a class, a local one, a builtin."""
+    assert imported(file) == []

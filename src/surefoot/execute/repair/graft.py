@@ -8,6 +8,7 @@ when its syntax tree is not the rewritten one, the rewritten text is taken as it
 import ast
 import difflib
 import io
+import itertools
 import re
 import tokenize
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from surefoot.execute.source import (
     CodeUnit,
     FunctionNode,
     Source,
+    TextEdit,
+    apply,
     docstring_node,
     replace_unit,
     shape,
@@ -57,10 +60,7 @@ def splice(
         start = source.starts[top - 1]
         text = text[:start] + "\n\n\n".join(fresh) + "\n\n\n" + text[start:]
     wanted = [i for i in imports if _binds_new(i, source, code, fresh)]
-    if wanted:
-        place = source.starts[_import_line(source)]
-        text = text[:place] + "".join(f"{i}\n" for i in wanted) + text[place:]
-    return text
+    return apply(text, [import_edit(source, wanted)]) if wanted else text
 
 
 def _halves(text: str) -> tuple[list[str], list[str]]:
@@ -240,17 +240,23 @@ def _top_line(source: Source, unit: CodeUnit) -> int:
     return unit.first_line
 
 
-def _import_line(source: Source) -> int:
-    """Number of the line after which imports can be added: behind docstring, `__future__` and other imports."""
-    line = 0
-    for statement in source.tree.body:
-        if isinstance(statement, ast.Import | ast.ImportFrom) or statement.lineno == 1:
-            is_doc = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            if isinstance(statement, ast.Import | ast.ImportFrom) or is_doc:
-                line = statement.end_lineno or statement.lineno
-        else:
-            break
-    return line
+def import_edit(source: Source, imports: Sequence[str]) -> TextEdit:
+    """Puts imports into a file: behind docstring, `__future__` and other imports, apart from what is none."""
+    head = list(itertools.takewhile(_is_head, source.tree.body))
+    line = (head[-1].end_lineno or head[-1].lineno) if head else 0
+    at = source.starts[line]
+    text = "".join(f"{statement}\n" for statement in imports)
+    if not head or isinstance(head[-1], ast.Expr):
+        text = "\n" * bool(head) + text + "\n\n" * (source.text[at : at + 1] not in {"", "\n"})
+    return TextEdit(start=at, end=at, text=text)
+
+
+def _is_head(statement: ast.stmt) -> bool:
+    """An import, or the docstring of a module."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return True
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _binds_new(statement: str, source: Source, code: str, helpers: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from surefoot.execute.repair.mutate.absence import absence_mutations
 from surefoot.execute.repair.mutate.calls import call_mutations
 from surefoot.execute.repair.mutate.expressions import expression_mutations
 from surefoot.execute.repair.mutate.idle import idle_mutations
+from surefoot.execute.repair.mutate.imports import import_mutations
 from surefoot.execute.repair.mutate.parameters import parameter_mutations
 from surefoot.execute.repair.mutate.site import Mutation, Site, site_of
 from surefoot.execute.repair.mutate.statements import statement_mutations
@@ -29,7 +30,8 @@ def mutations(
     # A unit that only compiles within its surroundings (one with `nonlocal`) is compared by its syntax tree.
     key = shape if first is None else bytecode
     seen = {_brief(first or shape(unit_text(source, unit, source.text)))}
-    kept = []
+    # They stand outside of the unit, whose text is compared.
+    kept = [m for m in import_mutations(site) if lines is None or m.line in lines]
     for mutation in sorted(_all(site), key=lambda m: -m.weight):
         if lines is not None and mutation.line not in lines:
             continue
@@ -37,7 +39,7 @@ def mutations(
         if done and (brief := _brief(done)) not in seen:
             seen.add(brief)
             kept.append(mutation)
-    return tuple(kept)
+    return tuple(sorted(kept, key=lambda m: -m.weight))
 
 
 def _brief(text: str) -> bytes:
