@@ -5,7 +5,7 @@ Units are in the names; "no limit" is `None`, never 0; paths inside a repository
 relative to its root; tree and commit ids are 40 (or 64) lower-case hex digits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -157,6 +157,19 @@ class TestReport:
     def collected(self) -> tuple[str, ...]:
         """All ids that the run reports on, sorted."""
         return tuple(sorted(r.test_id for r in self.results))
+
+    def passed(self, tests: Iterable[str]) -> frozenset[str]:
+        """Those of `tests` that passed.
+
+        A file that could not be collected is a failing test by its path, and has no result of its own once it can be: it
+        passed when some of its tests pass and none of them fails.
+        """
+        asked, passing = set(tests), set(self.passing)
+        files = {t for t in asked - set(self.collected) if "::" not in t}
+        inside = {t: file for t in self.collected if (file := t.partition("::")[0]) in files}
+        bad = {inside[t] for t in self.failing if t in inside}
+        good = {inside[t] for t in passing if t in inside}
+        return frozenset((asked & passing) | (good - bad))
 
     def result(self, test_id: str) -> TestResult | None:
         """The entry of one test id, or None."""

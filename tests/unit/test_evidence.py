@@ -168,6 +168,30 @@ class TestFilesThatCannotBeCollected:
         assert evidence.base_tests(before, after, (), ()).passed
         assert not evidence.base_tests(before, report(a=P), (), ()).passed
 
+    @pytest.mark.parametrize("others", [{}, {"b": S}, {"c": TestOutcome.XFAILED}])
+    def test_one_whose_tests_pass_now_is_mended(self, others: dict[str, TestOutcome]) -> None:
+        """A file that a broken import kept from being read is a failing test by its path."""
+        tests = {f"{OPT}::{name}": outcome for name, outcome in others.items()}
+        before, after = unread(OPT, a=P), report(**{f"{OPT}::d": P, "a": P, **tests})
+        assert evidence.target_tests([OPT], before, after, ()).passed
+        assert evidence.improves(before, after)
+
+    @pytest.mark.parametrize(
+        "after",
+        [
+            unread(OPT, a=P),
+            report(a=P),
+            report(**{OPT: S}, a=P),
+            report(**{f"{OPT}::d": S}, a=P),
+            report(**{f"{OPT}::d": P, f"{OPT}::e": F}, a=P),
+            report(**{f"{OPT}2::d": P}, a=P),
+        ],
+        ids=["still", "gone", "skipped", "its-tests-skipped", "one-fails", "another-file"],
+    )
+    def test_one_that_does_not_pass_whole_is_not_mended(self, after: TestReport) -> None:
+        """What it holds was unknown, so that all of it counts."""
+        assert not evidence.target_tests([OPT], unread(OPT, a=P), after, ()).passed
+
 
 class TestNewTests:
     def test_red_on_base_and_green_on_result(self) -> None:

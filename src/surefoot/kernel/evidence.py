@@ -76,9 +76,9 @@ def target_tests(
     targets: Collection[str], before: TestReport, after: TestReport, events: tuple[EventId, ...]
 ) -> Evidence:
     """The named tests failed on the base and pass on the result, each by its id."""
-    failing, passing = set(before.failing), set(after.passing)
+    failing, passed_now = set(before.failing), after.passed(targets)
     unproven = [t for t in targets if t not in failing]
-    still = [t for t in targets if t not in passing]
+    still = [t for t in targets if t not in passed_now]
     usable = is_whole(after, before)
     passed = bool(targets) and usable and not unproven and not still
     if not targets:
@@ -379,4 +379,5 @@ def improves(before: TestReport, after: TestReport) -> bool:
     if not is_whole(after, before):
         return False
     was, now = set(before.failing), set(after.failing)
-    return now < was and set(before.collected) <= set(after.collected)
+    there = {*after.collected, *after.passed(was)}
+    return now < was and set(before.collected) <= there

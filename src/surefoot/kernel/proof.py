@@ -165,8 +165,8 @@ class Prover:
             with self.workspace.checkout(tree) as root:
                 again = self.suite.run(root, tests)
             if again.state in evidence.SETTLED:
-                passed |= set(again.passing)
-        return frozenset(passed & set(suspects))
+                passed |= again.passed(suspects)
+        return frozenset(passed)
 
     def baseline(self, tree: TreeId) -> tuple[TestReport, frozenset[str]]:
         """The whole suite on the base, and which of its failures are flaky."""

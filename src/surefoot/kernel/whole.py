@@ -37,8 +37,9 @@ def proofs_elsewhere(
 
     A test that the run was about and that `onto` passes is one of its own tests now, and guards the work like any other.
     """
-    passing = set(prover.baseline(onto)[0].passing)
-    left = [(u, tuple(t for t in u.failing if t not in passing)) for u in units_done(state)]
+    done = units_done(state)
+    passed = prover.baseline(onto)[0].passed(t for u in done for t in u.failing)
+    left = [(u, tuple(t for t in u.failing if t not in passed)) for u in done]
     units = [replace(u, failing=failing) for u, failing in left if failing or not u.failing]
     proofs = prover.judge(tree, onto, units, "accept")
     return proofs if failed(proofs) else (*proofs, prover.changed_files(tree, onto))

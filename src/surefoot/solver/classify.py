@@ -188,7 +188,7 @@ def _gains(seen: Observation) -> list[str]:
     """What is new and verified, strongest first."""
     gains: list[str] = []
     if seen.after is not None:
-        fixed = sorted(set(seen.after.passing) & set(seen.before.failing))
+        fixed = sorted(seen.after.passed(seen.before.failing))
         if fixed:
             gains.append(f"now passing: {', '.join(fixed[:3])}")
     gains += list(seen.facts)

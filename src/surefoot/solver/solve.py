@@ -100,10 +100,10 @@ def _checkpoint(seen: Observation, verdict: Verdict, decided_by: Decider) -> Che
 def _items(seen: Observation) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if seen.after is None:
         return (), tuple(seen.unit.failing)
-    passing = set(seen.after.passing)
+    passed = seen.after.passed(seen.unit.failing)
     return (
-        tuple(t for t in seen.unit.failing if t in passing),
-        tuple(t for t in seen.unit.failing if t not in passing),
+        tuple(t for t in seen.unit.failing if t in passed),
+        tuple(t for t in seen.unit.failing if t not in passed),
     )
 
 

@@ -99,7 +99,8 @@ class Checks:
         broken = [t for t in before.passing if t not in passing]
         if broken:
             found.append(f"passed before and no longer do: {_names(broken)}")
-        still = [t for t in self._task.unit.failing if t not in passing]
+        mended = report.passed(self._task.unit.failing)
+        still = [t for t in self._task.unit.failing if t not in mended]
         if still:
             found.append(f"must pass and do not: {_names(still)}")
         known = set(before.collected)

@@ -288,7 +288,7 @@ class _Round:
             if missing and whole and len(missing) <= _AGAIN:
                 # A test that fails for another reason than the change is told apart by running it again.
                 again = self._suite.run(root, missing)
-                missing = tuple(t for t in missing if t not in again.passing)
+                missing = tuple(t for t in missing if t not in again.passed(missing))
         if not whole:
             return f"{report.state.value}: {report.reason}"
         return f"{missing[0]} does not pass" if missing else None
@@ -303,7 +303,7 @@ class _Round:
     def _missing(self, report: TestReport, goal: _Goal) -> tuple[str, ...]:
         """Tests that must pass and do not."""
         wanted = {*self._task.baseline.passing, *goal.failing}
-        return tuple(sorted(wanted - set(report.passing)))
+        return tuple(sorted(wanted - report.passed(wanted)))
 
     def _apply(self, taken: Passing, choice: Choice, goal: _Goal, trials: Trials) -> None:
         whole = with_edits(taken.candidate, goal.added)

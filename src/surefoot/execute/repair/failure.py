@@ -73,7 +73,7 @@ def first_failure(report: TestReport) -> TestResult | None:
 
 def passed_all(report: TestReport, tests: Sequence[str]) -> bool:
     """Whether a trial is trustworthy and all of `tests` passed in it."""
-    return report.state is ReportState.COMPLETE and set(tests) <= set(report.passing)
+    return report.state is ReportState.COMPLETE and set(tests) <= report.passed(tests)
 
 
 def closeness(result: TestResult | None) -> float:

@@ -196,7 +196,7 @@ class Trials:
         return Tried(
             candidate=candidate,
             passed=False,
-            fixed=len(set(report.passing) & set(self.failing)),
+            fixed=len(report.passed(self.failing)),
             near=closeness(failure) if report.state is ReportState.COMPLETE else 0.0,
             message=_said(report, failure),
             failure=failure,
