@@ -105,7 +105,7 @@ _PASSING: Final = frozenset(
 _ANSWERS: Final = (ModelReplied, ModelFailed)
 _PASSING_WORDS: Final = (
     (re.compile(r"\bcommit [0-9a-f]{40,64}\b"), "commit …"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\b"), "… UTC"),
+    (re.compile(r"(?<=\basked again from )[0-9-]+ [0-9:]+ UTC\b"), "…"),
 )
 """The same in sentences, and what stands for it; the second in which a pause ends may be another one."""
 

@@ -8,7 +8,7 @@ relative to its root; tree and commit ids are 40 (or 64) lower-case hex digits.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from surefoot.vocabulary import (
     BLOCKING,
@@ -124,6 +124,9 @@ class TestResult:
     frames: tuple[Frame, ...] = ()
 
 
+_PASSES: Final = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestReport:
     """What a test run says, whatever the runner. Empty, broken or missing never reads as a pass."""
@@ -162,13 +165,17 @@ class TestReport:
         """Those of `tests` that passed.
 
         A file that could not be collected is a failing test by its path, and has no result of its own once it can be: it
-        passed when some of its tests pass and none of them fails.
+        passed when the run came to its end, some of its tests pass, and the others fail as they are expected to.
         """
         asked, passing = set(tests), set(self.passing)
         files = {t for t in asked - set(self.collected) if "::" not in t}
-        inside = {t: file for t in self.collected if (file := t.partition("::")[0]) in files}
-        bad = {inside[t] for t in self.failing if t in inside}
-        good = {inside[t] for t in passing if t in inside}
+        if self.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+            files = set()
+        inside = [
+            (r, file) for r in self.results if (file := r.test_id.partition("::")[0]) in files
+        ]
+        bad = {file for r, file in inside if r.outcome not in _PASSES}
+        good = {file for r, file in inside if r.outcome is TestOutcome.PASSED}
         return frozenset((asked & passing) | (good - bad))
 
     def result(self, test_id: str) -> TestResult | None:

@@ -168,7 +168,7 @@ class TestFilesThatCannotBeCollected:
         assert evidence.base_tests(before, after, (), ()).passed
         assert not evidence.base_tests(before, report(a=P), (), ()).passed
 
-    @pytest.mark.parametrize("others", [{}, {"b": S}, {"c": TestOutcome.XFAILED}])
+    @pytest.mark.parametrize("others", [{}, {"b": P}, {"c": TestOutcome.XFAILED}])
     def test_one_whose_tests_pass_now_is_mended(self, others: dict[str, TestOutcome]) -> None:
         """A file that a broken import kept from being read is a failing test by its path."""
         tests = {f"{OPT}::{name}": outcome for name, outcome in others.items()}
@@ -184,13 +184,28 @@ class TestFilesThatCannotBeCollected:
             report(**{OPT: S}, a=P),
             report(**{f"{OPT}::d": S}, a=P),
             report(**{f"{OPT}::d": P, f"{OPT}::e": F}, a=P),
+            report(**{f"{OPT}::d": P, f"{OPT}::e": S}, a=P),
             report(**{f"{OPT}2::d": P}, a=P),
+            report(ReportState.CRASHED, **{f"{OPT}::d": P}, a=P),
+            report(ReportState.TIMEOUT, **{f"{OPT}::d": P}, a=P),
         ],
-        ids=["still", "gone", "skipped", "its-tests-skipped", "one-fails", "another-file"],
+        ids=["still", "gone", "skip", "skips", "fails", "skips-one", "other", "crash", "timeout"],
     )
     def test_one_that_does_not_pass_whole_is_not_mended(self, after: TestReport) -> None:
         """What it holds was unknown, so that all of it counts."""
         assert not evidence.target_tests([OPT], unread(OPT, a=P), after, ()).passed
+
+    def test_one_that_the_run_edited_shows_nothing(self) -> None:
+        """Nobody knows what the base's own tests would have said."""
+        before, after = unread(OPT, a=P), report(**{f"{OPT}::d": P}, a=P)
+        assert not evidence.target_tests([OPT], before, after, (), edited=[OPT]).passed
+        assert evidence.target_tests([OPT], before, after, (), edited=["shop.py"]).passed
+        assert not evidence.apart(before, after, [OPT], (), (), edited=[OPT]).passed
+
+    def test_only_a_file_that_could_not_be_read_stands_for_its_tests(self) -> None:
+        """A runner whose ids have no files may call a test as another one begins."""
+        before, after = report(foo=F), report(**{"foo::x": P})
+        assert not evidence.target_tests(["foo"], before, after, ()).passed
 
 
 class TestNewTests:

@@ -73,12 +73,22 @@ def _uncollected(report: TestReport) -> set[str]:
 
 
 def target_tests(
-    targets: Collection[str], before: TestReport, after: TestReport, events: tuple[EventId, ...]
+    targets: Collection[str],
+    before: TestReport,
+    after: TestReport,
+    events: tuple[EventId, ...],
+    *,
+    edited: Collection[str] = (),
 ) -> Evidence:
-    """The named tests failed on the base and pass on the result, each by its id."""
-    failing, passed_now = set(before.failing), after.passed(targets)
+    """The named tests failed on the base and pass on the result, each by its id.
+
+    A file that could not be collected on the base counts by the tests that it holds, unless it is one of the `edited`: then
+    nobody knows what the base's own would have said.
+    """
+    failing = set(before.failing)
+    read_now = after.passed(_uncollected(before) - set(edited))
     unproven = [t for t in targets if t not in failing]
-    still = [t for t in targets if t not in passed_now]
+    still = [t for t in targets if t not in {*after.passing, *read_now}]
     usable = is_whole(after, before)
     passed = bool(targets) and usable and not unproven and not still
     if not targets:
@@ -162,14 +172,15 @@ def apart(
     events: tuple[EventId, ...],
     *,
     rewritten: Collection[str] = (),
+    edited: Collection[str] = (),
 ) -> Evidence:
     """The base's own tests and the named ones, where no new test is there that could make them pass.
 
-    `exempt` and `rewritten` as in `base_tests`.
+    `exempt` and `rewritten` as in `base_tests`, `edited` as in `target_tests`.
     """
     proofs = [base_tests(before, after, exempt, events, rewritten=rewritten)]
     if targets:
-        proofs.append(target_tests(targets, before, after, events))
+        proofs.append(target_tests(targets, before, after, events, edited=edited))
     against = next((p for p in proofs if not p.passed), proofs[0])
     return replace(against, kind="tests-apart", before=proofs[0].before)
 

@@ -291,7 +291,9 @@ class Prover:
         flaky |= self.flaky(judged, after, surprising, base=base)
         changed = self.rewritten(diff, before, after)
         proofs.append(evidence.base_tests(before, after, flaky, (event,), rewritten=changed))
-        proofs += self._unit_proofs(units, before, after, event)
+        if targets := targets_of(units):
+            edited = diff.paths
+            proofs.append(evidence.target_tests(targets, before, after, (event,), edited=edited))
         fresh = self.new_tests(diff, before, after)
         if fresh or any(not u.failing and not u.findings for u in units):
             report, falsified = self._falsify(tree, base, diff)
@@ -303,7 +305,7 @@ class Prover:
         brought = self._brought(judged, base, diff, fresh)
         without = self.workspace.overlay(judged, base, brought) if brought else judged
         if brought and not failed(proofs):
-            proofs.append(self._apart(without, base, targets_of(units), changed))
+            proofs.append(self._apart(without, diff, targets, changed))
         if self.examples is not None and not failed(proofs):
             proofs += Examples(
                 journal=self.journal, trees=self.workspace, suite=self.suite, write=self.examples
@@ -319,16 +321,19 @@ class Prover:
         return sorted(grown - self.guesser.of_product(base, judged, unclear))
 
     def _apart(
-        self, without: TreeId, base: TreeId, targets: Sequence[str], changed: Collection[str]
+        self, without: TreeId, diff: Diff, targets: Sequence[str], changed: Collection[str]
     ) -> Evidence:
         """The base's tests once more where the new ones are not: a test file may change the product for all beside it."""
+        base = diff.before
         before, flaky = self.baseline(base)
         after, event = self.tests(without, "apart")
         loose = self.loose(base, before, after)
         before, after = steadied(before, loose), steadied(after, loose)
         surprising = (set(after.failing) & {*before.passing, *targets}) - flaky
         flaky |= self.flaky(without, after, surprising, base=base)
-        return evidence.apart(before, after, targets, flaky, (event,), rewritten=changed)
+        return evidence.apart(
+            before, after, targets, flaky, (event,), rewritten=changed, edited=diff.paths
+        )
 
     def _noticing(
         self, tree: TreeId, base: TreeId, idle: Sequence[str], proofs: Sequence[Evidence]
@@ -467,12 +472,6 @@ class Prover:
         if evidence.is_whole(after, before):
             after = replace(after, state=ReportState.COMPLETE)
         return steadied(after, loose), frozenset(steadied(before, loose).failing) | flaky
-
-    def _unit_proofs(
-        self, units: Sequence[Unit], before: TestReport, after: TestReport, event: EventId
-    ) -> list[Evidence]:
-        targets = targets_of(units)
-        return [evidence.target_tests(targets, before, after, (event,))] if targets else []
 
     def findings_gone(self, tree: TreeId, base: TreeId, targets: Sequence[Finding]) -> Evidence:
         """Whether the findings are gone from `tree` and nothing new came."""

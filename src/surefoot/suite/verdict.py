@@ -182,14 +182,14 @@ def _complete(
         return Verdict(
             state=ReportState.FOREIGN_CODE, results=given, foreign=heard.foreign, reason=why
         )
-    if heard.broken:
-        why = f"cannot be collected: {_some(tuple(r.test_id for r in heard.broken))}"
-        return Verdict(state=ReportState.COLLECTION_ERROR, results=given, reason=why)
     if heard.internal or (heard.collected and heard.end in BROKEN_OFF):
         why = heard.internal or f"the runner ended with {heard.end}: {BROKEN_OFF[heard.end or 2]}"
         return Verdict(state=ReportState.CRASHED, results=given, reason=why)
-    if wrong := _wrong_ids(heard, results, expected):
+    if wrong := _wrong_ids(heard, results, None if heard.broken else expected):
         return Verdict(state=ReportState.UNPARSABLE, results=given, reason=wrong)
+    if heard.broken:
+        why = f"cannot be collected: {_some(tuple(r.test_id for r in heard.broken))}"
+        return Verdict(state=ReportState.COLLECTION_ERROR, results=given, reason=why)
     if not results:
         why = f"no test was found (exit code {heard.end}"
         why += f": {BROKEN_OFF[heard.end]})" if heard.end in BROKEN_OFF else ")"

@@ -164,3 +164,14 @@ def test_a_collection_error_is_an_entry_of_its_file() -> None:
     found = verdict(signed([broken, *good()]))
     assert found.state is ReportState.COLLECTION_ERROR
     assert [r.test_id for r in found.results] == ["t.py::a", "t.py::b", "u.py"]
+
+
+@pytest.mark.parametrize(("end", "state"), [(2, ReportState.CRASHED), (1, ReportState.UNPARSABLE)])
+def test_a_run_with_tests_left_out_is_none_with_a_file_that_cannot_be_collected(
+    end: int, state: ReportState
+) -> None:
+    """What did not run has no result, and the file that it stands in must not pass for what did."""
+    broken = {"kind": "collect-error", "id": "u.py", "message": "no x", "detail": "", "frames": []}
+    left = [r for r in good() if r.get("id") != "t.py::b" and r["kind"] != "end"]
+    channel = signed([broken, *left, {"kind": "end", "exit_code": end}])
+    assert verdict(channel, exit_code=end).state is state
