@@ -111,6 +111,8 @@ def test_imports_and_helpers_find_their_place() -> None:
         ('"""Doc."""\n\n\nx = 1\n', '"""Doc."""\n\nimport math\n\n\nx = 1\n'),
         ('"""Doc."""\nx = 1\n', '"""Doc."""\n\nimport math\n\n\nx = 1\n'),
         ("x = 1\n", "import math\n\n\nx = 1\n"),
+        ("#!/bin/python\n# Mine.\nx = 1\n", "#!/bin/python\n# Mine.\n\nimport math\n\n\nx = 1\n"),
+        ('"""Doc."""\r\n\r\nx = 1\r\n', '"""Doc."""\r\n\r\nimport math\r\n\r\nx = 1\r\n'),
         ("import os\nx = 1\n", "import os\nimport math\nx = 1\n"),
         (
             '"""Doc."""\n\nfrom a import (\n    b,\n)\n',

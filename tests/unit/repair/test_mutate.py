@@ -319,25 +319,42 @@ def imported(text: str, name: str = "f") -> list[str]:
     ("code", "lines"),
     [
         ("return math.sqrt(a)", ["import math"]),
+        ("return math(a)", []),
         ("return Counter(a)", ["from collections import Counter", "from typing import Counter"]),
         ("return [reduce(max, x) for x in a]", ["from functools import reduce"]),
-        (
-            "return datetime.now()",
-            ["import datetime", "from datetime import datetime"],
-        ),
+        ("return datetime.now()", ["from datetime import datetime"]),
+        ("return datetime.date(a)", ["import datetime", "from datetime import datetime"]),
+        ("return antigravity.geohash(a)", ["import antigravity"]),
         ("return a + os.sep + len(a) * nobody", []),
-        ("math = a\n    return math", []),
+        ("math = a\n    return math.x", []),
     ],
 )
 def test_what_nobody_imports_is_imported(code: str, lines: list[str]) -> None:
-    """Where the standard library has it, as a module or in one; behind the imports that are there."""
+    """Where the standard library has it, a module where something is read of it that it has; behind the imports that are there."""
     assert imported(f'"""Docs."""\nimport os\n\n\ndef f(a):\n    {code}\n') == lines
+
+
+def test_several_missing_names_are_imported_at_once_too() -> None:
+    """None of them mends anything by itself."""
+    file = "import os\n\n\ndef f(a: List[int]) -> Optional[int]:\n    return None\n"
+    one, other = "from typing import List", "from typing import Optional"
+    assert imported(file) == [one, other, f"{one}\n{other}"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("more", ['S = "\\d"\n', "return 1\n", f"X = {'-' * 3000}1\n"])
+def test_a_file_that_a_compiler_refuses_or_warns_of_is_no_trouble(more: str) -> None:
+    """An escape that is none, a statement out of place, an expression too deep."""
+    source = parse("m.py", f"def f(a):\n    return math.pi\n\n\n{more}")
+    if source is not None:
+        unit = next(u for u in units(source) if u.name == "f")
+        assert all(m.note for m in mutations(source, unit))
 
 
 def test_an_annotation_wants_its_import_too() -> None:
     """It is read when the function is made, so that without it nothing of the file runs."""
     head = "import os\n\n\ndef f(a: Sequence[int]):\n    return a\n"
-    assert imported(head)[0] == "from typing import Sequence"
+    assert imported(head)[0] == "from collections.abc import Sequence"
 
 
 @pytest.mark.parametrize(

@@ -241,13 +241,22 @@ def _top_line(source: Source, unit: CodeUnit) -> int:
 
 
 def import_edit(source: Source, imports: Sequence[str]) -> TextEdit:
-    """Puts imports into a file: behind docstring, `__future__` and other imports, apart from what is none."""
+    """Puts imports into a file: behind docstring, `__future__` and other imports, apart from what is none.
+
+    Where there is neither, behind the comments that it begins with: the first line may say what runs it.
+    """
     head = list(itertools.takewhile(_is_head, source.tree.body))
-    line = (head[-1].end_lineno or head[-1].lineno) if head else 0
-    at = source.starts[line]
-    text = "".join(f"{statement}\n" for statement in imports)
+    rows = source.text.splitlines(keepends=True)
+    if head:
+        line = head[-1].end_lineno or head[-1].lineno
+    else:
+        line = sum(1 for _ in itertools.takewhile(lambda row: row.startswith("#"), rows))
+    end = "\r\n" if rows and rows[0].endswith("\r\n") else "\n"
+    text = "".join(f"{statement}{end}" for statement in imports)
     if not head or isinstance(head[-1], ast.Expr):
-        text = "\n" * bool(head) + text + "\n\n" * (source.text[at : at + 1] not in {"", "\n"})
+        stands_alone = line == len(rows) or not rows[line].strip()
+        text = f"{end * bool(line)}{text}{'' if stands_alone else end * 2}"
+    at = source.starts[line]
     return TextEdit(start=at, end=at, text=text)
 
 

@@ -322,8 +322,12 @@ def _kept_lines(before: str, after: str) -> tuple[int, ...]:
 
 
 def _apart(one: Mutation, other: Mutation) -> bool:
-    """Whether two edits change different characters."""
-    return all(a.end <= b.start or b.end <= a.start for a in one.edits for b in other.edits)
+    """Whether two edits change different characters, and do not both put something into the same place."""
+    places = [(a, b) for a in one.edits for b in other.edits]
+    return all(
+        (a.end <= b.start or b.end <= a.start) and not a.start == a.end == b.start == b.end
+        for a, b in places
+    )
 
 
 def _stacked(first: Candidate, second: Candidate, sign: str) -> Candidate:

@@ -12,7 +12,7 @@ from surefoot.execute.repair.mutate.imports import import_mutations
 from surefoot.execute.repair.mutate.parameters import parameter_mutations
 from surefoot.execute.repair.mutate.site import Mutation, Site, site_of
 from surefoot.execute.repair.mutate.statements import statement_mutations
-from surefoot.execute.source import CodeUnit, Source, apply, bytecode, shape
+from surefoot.execute.source import CodeUnit, Source, apply, bytecode, parse, shape
 
 
 def mutations(
@@ -30,8 +30,13 @@ def mutations(
     # A unit that only compiles within its surroundings (one with `nonlocal`) is compared by its syntax tree.
     key = shape if first is None else bytecode
     seen = {_brief(first or shape(unit_text(source, unit, source.text)))}
-    # They stand outside of the unit, whose text is compared.
-    kept = [m for m in import_mutations(site) if lines is None or m.line in lines]
+    # They stand outside of the unit, whose text is compared, and bind what is not bound.
+    kept = [
+        mutation
+        for mutation in import_mutations(site)
+        if (lines is None or mutation.line in lines)
+        and parse(source.path, apply(source.text, mutation.edits)) is not None
+    ]
     for mutation in sorted(_all(site), key=lambda m: -m.weight):
         if lines is not None and mutation.line not in lines:
             continue

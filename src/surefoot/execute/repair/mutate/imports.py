@@ -5,78 +5,101 @@ import builtins
 import importlib
 import symtable
 import sys
+import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from surefoot.execute.repair.graft import import_edit
 from surefoot.execute.repair.mutate.site import Mutation, Site
-from surefoot.execute.source import Source
 
 _BUILT_IN: Final = frozenset({*dir(builtins), "__file__", "__name__", "__path__", "__spec__"})
 _MODULES: Final = (
-    "math", "collections", "itertools", "functools", "typing", "re", "string", "datetime", "operator", "copy", "random",
-    "heapq", "bisect", "decimal", "fractions", "statistics", "pathlib", "dataclasses", "enum", "abc", "contextlib",
-    "collections.abc", "json", "time", "textwrap", "hashlib", "secrets", "uuid", "os", "os.path",
+    "math", "collections", "itertools", "functools", "collections.abc", "typing", "re", "string", "datetime", "operator",
+    "copy", "random", "heapq", "bisect", "decimal", "fractions", "statistics", "pathlib", "dataclasses", "enum", "abc",
+    "contextlib", "json", "time", "textwrap", "hashlib", "secrets",
 )  # fmt: skip
 """Those whose names people import by themselves, the likeliest first."""
 _MOST: Final = 3
-"""Modules tried for one name."""
+"""Ways tried to import one name."""
+_WEIGHT: Final = 0.9
+_NEXT: Final = 0.8
+"""What each further way to import a name keeps of that."""
 
 
 def import_mutations(site: Site) -> Iterator[Mutation]:
-    """All mutations of this module. Each stands outside of the unit, and changes what it does: a name that was unbound is bound."""
-    missing = _unbound(site.source)
-    if not missing:
-        return
-    # Annotations and defaults count: they are read when the function is made.
-    named = (n for n in ast.walk(site.root) if isinstance(n, ast.Name) and n.id in missing)
-    for name, node in {n.id: n for n in sorted(named, key=_from_the_end)}.items():
-        for place, text in enumerate(_imports_of(name)):
-            edit = import_edit(site.source, [text])
-            yield site.edit([edit], node, "import", 0.9 * 0.8**place)
+    """All mutations of this module. Each stands at the beginning of the file, and is told of as the line that reads the name.
+
+    Where several names are missing, none of their imports mends anything by itself, so that all of them at once are one, too.
+    """
+    missing = _unbound(site.source.text, site.source.path)
+    reads = [n for n in ast.walk(site.root) if isinstance(n, ast.Name) and n.id in missing]
+    first: dict[str, ast.Name] = {}
+    for node in sorted(reads, key=lambda n: (n.lineno, n.col_offset)):
+        first.setdefault(node.id, node)
+    ways = {name: found for name in first if (found := _imports_of(name, _attributes(site, name)))}
+    for name, statements in ways.items():
+        for place, statement in enumerate(statements):
+            edit = import_edit(site.source, [statement])
+            yield site.edit([edit], first[name], "import", _WEIGHT * _NEXT**place)
+    if len(ways) > 1:
+        edit = import_edit(site.source, [statements[0] for statements in ways.values()])
+        yield site.edit([edit], first[next(iter(ways))], "import", _WEIGHT)
 
 
-def _from_the_end(node: ast.Name) -> tuple[int, int]:
-    return -node.lineno, -node.col_offset
+def _attributes(site: Site, name: str) -> frozenset[str]:
+    """What a unit reads of a name; empty where it reads the name itself."""
+    nodes = list(ast.walk(site.root))
+    of = [n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
+    read = [n.attr for n in of if isinstance(n.value, ast.Name) and n.value.id == name]
+    whole = sum(isinstance(n, ast.Name) and n.id == name for n in nodes)
+    return frozenset(read) if len(read) == whole else frozenset()
 
 
-def _unbound(source: Source) -> frozenset[str]:
-    """Names that code of a file reads as global ones and that nothing binds; none where it imports whatever a module has."""
+@lru_cache(maxsize=64)
+def _unbound(text: str, path: str) -> frozenset[str]:
+    """Names that code of a file reads as global ones and that no statement binds; none where it imports whatever a module has."""
     try:
-        top = symtable.symtable(source.text, source.path, "exec")
-    except SyntaxError:  # what only a compiler refuses, such as a `return` outside of functions
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the patient's code, and none of ours
+            top = symtable.symtable(text, path, "exec")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # What only a compiler refuses, such as a `return` outside of functions, or code too deep for it.
         return frozenset()
-    stars = (n for n in ast.walk(source.tree) if isinstance(n, ast.ImportFrom))
-    if any(alias.name == "*" for n in stars for alias in n.names):
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom))
+    if any(alias.name == "*" for n in imports for alias in n.names):
         return frozenset()
-    read: set[str] = set()
-    bound = {s.get_name() for s in top.get_symbols() if _is_bound(s)}
-    for table in _tables(top):
-        for symbol in table.get_symbols():
-            if symbol.is_global() or table is top:
-                read.update([symbol.get_name()] if symbol.is_referenced() else [])
-                bound.update([symbol.get_name()] if _is_bound(symbol) else [])
+    tables = [top, *_inner(top)]
+    known = [s for table in tables for s in table.get_symbols() if s.is_global() or table is top]
+    read = {s.get_name() for s in known if s.is_referenced()}
+    bound = {s.get_name() for s in known if s.is_assigned() or s.is_imported() or s.is_namespace()}
     return frozenset(read - bound - _BUILT_IN)
 
 
-def _is_bound(symbol: symtable.Symbol) -> bool:
-    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+def _inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    for child in table.get_children():
+        yield child
+        yield from _inner(child)
 
 
-def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    yield top
-    for child in top.get_children():
-        yield from _tables(child)
+def _imports_of(name: str, attributes: frozenset[str]) -> tuple[str, ...]:
+    """Statements that bind a name as the standard library has it, the likeliest first; `attributes` are what is read of it."""
+    whole = []
+    if attributes and name in sys.stdlib_module_names:
+        # Of a module that is none of these nothing is looked up: some do things when they are imported.
+        has_all = name not in _MODULES or attributes <= _names_of(name)
+        whole += [f"import {name}"] * has_all
+    homes = [m for m in _MODULES if name in _public(m)]
+    return (*whole, *(f"from {home} import {name}" for home in homes))[:_MOST]
 
 
-def _imports_of(name: str) -> tuple[str, ...]:
-    """Statements that bind a name as the standard library has it, the likeliest first."""
-    whole = [f"import {name}"] if name in sys.stdlib_module_names else []
-    homes = [m for m in _MODULES if name in _public(m)][:_MOST]
-    return (*whole, *(f"from {home} import {name}" for home in homes))
+def _names_of(module: str) -> frozenset[str]:
+    return frozenset(dir(importlib.import_module(module)))
 
 
+@lru_cache(maxsize=len(_MODULES))
 def _public(module: str) -> frozenset[str]:
-    found = importlib.import_module(module)
-    names = getattr(found, "__all__", None) or [n for n in dir(found) if not n.startswith("_")]
-    return frozenset(names)
+    """Names that a module has for others."""
+    told = getattr(importlib.import_module(module), "__all__", None)
+    return frozenset(told or (n for n in _names_of(module) if n[:1] != "_"))

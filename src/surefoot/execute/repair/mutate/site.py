@@ -38,7 +38,7 @@ class Mutation:
     operator: str
     """The family, e.g. `compare`, `offset`, `name`."""
     line: int
-    """1-based line of the file that it changes first."""
+    """1-based line of the file that it changes first; of an import, the one that reads what it binds."""
     weight: float
     """How plausible a bug is that this undoes, 0..1, wherever it stands."""
     note: str
