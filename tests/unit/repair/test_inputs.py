@@ -1,6 +1,13 @@
 """Generated inputs."""
 
-from surefoot.execute.repair.inputs import holds_text, least_ones, like, small_ones, unusual
+from surefoot.execute.repair.inputs import (
+    holds_text,
+    least_ones,
+    like,
+    small_ones,
+    strange,
+    unusual,
+)
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
@@ -116,6 +123,29 @@ def test_numbers_in_another_order_nought_and_a_half_are_unusual() -> None:
     assert unusual([("ab", "b")]) == ()
     assert unusual([("ab", [7, 8])]) == (("ab", [0, 8]), ("ab", [1, 8]), ("ab", [0.5, 8]))
     assert len(unusual([(2, 3, 4, 5)])) == 12
+
+
+def test_strange_inputs_are_of_the_same_kind() -> None:
+    """Each argument in turn; what was seen is not strange, and of what is of no kind that is known nothing is made."""
+    assert strange([(5, True), (-5, True)]) == ((-5, True), (5, False), (-5, False))[1:]
+    assert strange([("aB", None)]) == (
+        ("Ba", None),
+        ("AB", None),
+        ("ab", None),
+        (" aB ", None),
+        ("a", None),
+    )
+    assert strange([([3, 4], {})]) == (
+        ([0], {}),
+        ([1], {}),
+        ([-1], {}),
+        ([-3, -4], {}),
+        ([4, 3], {}),
+        ([3], {}),
+        ([3, 3], {}),
+    )
+    assert strange([(("a", 1),)]) == (((1, "a"),), (("a",),), (("a", "a"),))
+    assert strange([([],), ((),)]) == ()
 
 
 def test_a_few_whole_numbers_are_all_nought_or_one() -> None:

@@ -51,6 +51,27 @@ def test_of_answers_alone_what_most_do_on_unusual_inputs_is_taken() -> None:
     assert choose([edited, one, other], WEIGHTS).taken is edited
 
 
+def test_beside_an_edit_only_answers_that_had_not_seen_the_code_are_heard() -> None:
+    """What an edit leaves as it was an answer that saw it has left, too; where nobody wrote it anew the edit is the change to make."""
+    edit = passing("edit", "a b", edited=True, samples=2, prior=0.4, apart=("x", "z"))
+    anew = passing("anew", "a b", samples=1, fresh=1, apart=("y", "z"), changed_lines=5)
+    seen = replace(anew, fresh=0)
+    assert choose([edit, anew], WEIGHTS).taken is anew
+    assert choose([edit, seen], WEIGHTS).taken is edit
+    assert not choose([edit, anew], WEIGHTS).clusters[0].is_unanimous
+    assert choose([replace(edit, apart=("y", "z")), anew], WEIGHTS).clusters[0].is_unanimous
+
+
+def test_of_answers_alone_one_with_which_others_agree_on_most_inputs_is_taken() -> None:
+    """Three that all differ somewhere: each input is counted for itself, so that one strange one decides nothing."""
+    hasty = passing("hasty", "a b", samples=1, apart=tuple("!npr"), changed_words=1)
+    one = passing("one", "a b", samples=1, apart=tuple("kmps"), changed_words=4)
+    other = passing("other", "a b", samples=1, apart=tuple("knps"), changed_words=9)
+    assert choose([hasty, one, other], WEIGHTS).taken is other
+    unknown = passing("unknown", "a b", samples=1, apart=(), changed_words=1)
+    assert choose([unknown, one, other], WEIGHTS).taken is one
+
+
 def test_of_many_answers_a_few_pass_by_chance() -> None:
     """Three that write a function anew are enough beside a few that fail, and not beside many, unless these are of another function; a small change may be."""
     f = frozenset({"m.py::f"})

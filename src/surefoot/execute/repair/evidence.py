@@ -28,6 +28,7 @@ from surefoot.execute.repair.inputs import (
     least_ones,
     like,
     small_ones,
+    strange,
     unusual,
 )
 from surefoot.execute.repair.localise import Suspect, function_of
@@ -104,6 +105,7 @@ def probe_for(
         inputs=inputs,
         edges=small_ones(seen) if written else (*small_ones(seen), *unusual(seen)),
         unusual=(*unusual(seen), *least_ones(seen)) if written else (),
+        strange=strange(seen),
         written=written,
         checked=checked,
         examples=_of_kind(_apart(shown, checked), checked),
@@ -218,6 +220,11 @@ class Probing:
         apart = sorted({*range(len(words))} - {*counted})
         return tuple(words[n] for n in counted), tuple(words[n] for n in apart)
 
+    def strange(self, candidate: Candidate, suspect: Suspect) -> Words:
+        """What a candidate does on inputs that are not like those of tests, docstring and issue; empty when that is not known."""
+        probe = self._probes.get(suspect.key)
+        return (self.ask(candidate, suspect, "strange") if probe and probe.strange else None) or ()
+
     def all_of(self, candidate: Candidate, suspect: Suspect) -> tuple[Words | None, Words | None]:
         """What a candidate does on the generated inputs, and on such as perhaps nobody gives."""
         words, _ = self.behaviour(candidate, suspect)
@@ -275,7 +282,7 @@ class Probing:
 
     def _told_dues(self, suspect: Suspect) -> Iterator[_Due]:
         probe, before = self._probes.get(suspect.key), self._before(suspect)
-        if probe is None or before is None or not probe.inputs:
+        if probe is None or before is None or len(before) != len(probe.inputs):
             return
         places = self._counted(suspect, len(before))
         known = {repr(arguments) for _, arguments in probe.checked}
@@ -399,7 +406,7 @@ class Evidence:
             changed_files=len(candidate.edits),
             changed=frozenset(s.key for s in changed),
             words=words,
-            apart=apart,
+            apart=(*apart, *probing.strange(candidate, suspect)),
             lost=probing.lost(words, suspect, raised_in(after) if after else ()),
             unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),
@@ -464,14 +471,32 @@ def raised_in(source: Source) -> frozenset[str]:
 def changed_suspects(
     candidate: Candidate, suspects: Sequence[Suspect], product: Mapping[str, Source]
 ) -> tuple[Suspect, ...]:
-    """Those of the suspects whose code a candidate changes, in their order."""
+    """Those of the suspects whose code a candidate changes, or for which it imports what they read, in their order."""
 
     def is_changed(suspect: Suspect) -> bool:
         before = product[suspect.path]
         after = changed_source(candidate, before)
-        return after is not None and _text_of(after, suspect) != _text_of(before, suspect)
+        if after is None:
+            return False
+        if _text_of(after, suspect) != _text_of(before, suspect):
+            return True
+        return _reads(before, suspect, _imported_in(after) - _imported_in(before))
 
     return tuple(s for s in suspects if is_changed(s))
+
+
+def _imported_in(source: Source) -> frozenset[str]:
+    """Names that a file's own imports bind."""
+    imports = (n for n in source.tree.body if isinstance(n, ast.Import | ast.ImportFrom))
+    return frozenset((a.asname or a.name).partition(".")[0] for n in imports for a in n.names)
+
+
+def _reads(source: Source, suspect: Suspect, names: Collection[str]) -> bool:
+    """Whether a suspect's function reads one of these names, annotations included."""
+    node = node_of(source, suspect.unit) if suspect.unit is not None else None
+    if node is None or not names:
+        return False
+    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
 
 
 def again_in(source: Source, unit: CodeUnit | None) -> CodeUnit | None:

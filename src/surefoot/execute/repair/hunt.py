@@ -219,7 +219,9 @@ class Hunt:
             return False
         best, *others = choice.clusters
         differ = self._model.unusable or self._model.missed or any(c.samples for c in others)
-        return not differ and any(p.edited and not p.is_on_fill for p in best.members)
+        if differ or not best.is_unanimous:
+            return False
+        return any(p.edited and not p.is_on_fill for p in best.members)
 
     def _halted(self) -> bool:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""

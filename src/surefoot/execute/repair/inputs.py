@@ -105,6 +105,45 @@ def least_ones(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
     return ()
 
 
+def strange(seen: Sequence[Arguments]) -> tuple[Arguments, ...]:
+    """The first seen argument lists with each argument in turn as tests seldom give it, and of the same kind.
+
+    Numbers with the other sign; lists of one item, of one item again and again, turned around, and of numbers with the other
+    sign; texts turned around, in capitals and in small letters, with blanks around them and of one character. Whoever
+    writes a function from its docstring has thought of some of them, and a caller may give any.
+    """
+    known = {repr(args) for args in seen}
+    found: dict[str, Arguments] = {}
+    for args in seen[:_TURNED]:
+        for place, value in enumerate(args):
+            near = ((*args[:place], other, *args[place + 1 :]) for other in _unlike(value))
+            found |= {repr(made): made for made in near}
+    return tuple(made for key, made in found.items() if key not in known)
+
+
+def _unlike(value: object) -> Iterator[object]:
+    match value:
+        case bool():
+            yield not value
+        case int() | float():
+            yield -value
+        case str():
+            yield from (value[::-1], value.upper(), value.lower(), f" {value} ", value[:1])
+        case list() | tuple():
+            yield from map(type(value), _unlike_items(list(value)))
+        case _:
+            return
+
+
+def _unlike_items(items: list[object]) -> Iterator[Sequence[object]]:
+    numbers = [n for n in items if isinstance(n, int | float) and not isinstance(n, bool)]
+    if numbers and len(numbers) == len(items):
+        yield from ([n] for n in (0, 1, -1))
+        yield [-n for n in numbers]
+    if items:
+        yield from (items[::-1], items[:1], items[:1] * len(items))
+
+
 def _beside(value: object) -> Iterator[object]:
     """A whole number, or a list that begins with one, with other numbers in its place."""
     if type(value) is int:

@@ -113,6 +113,11 @@ def test_unusual():
     _tell(_short([_give(function, arguments, stuck) for arguments in UNUSUAL]))
 
 
+def test_strange():
+    function, stuck = _target(), []
+    _tell(_short([_give(function, arguments, stuck) for arguments in STRANGE]))
+
+
 def test_relations():
     function, stuck = _target(), []
 
@@ -222,19 +227,21 @@ class Probe:
     """How many of the last words of `behaviour` are of inputs that count only where the unchanged code answers them."""
     unusual: tuple[Arguments, ...] = ()
     """Inputs of `unusual`, of which nothing says that anybody gives them."""
+    strange: tuple[Arguments, ...] = ()
+    """Inputs of `strange`, which tell apart answers that do the same on all others."""
     written: bool = True
     """Whether the function has a body, so that what the unchanged code does says something."""
     relations: tuple[tuple[str, int], ...] = ()
     """What holds between an argument and the result in all known calls, as `kept_of` gives it."""
 
     def test(self, name: str) -> str:
-        """Id of one of its tests: `behaviour`, `unusual`, `relations`, `checked`, `examples`."""
+        """Id of one of its tests: `behaviour`, `unusual`, `strange`, `relations`, `checked`, `examples`."""
         return f"{self.path}::test_{name}"
 
     @property
     def tests(self) -> tuple[str, ...]:
         """All ids."""
-        told = ("behaviour", "unusual", "relations", "checked", "examples")
+        told = ("behaviour", "unusual", "strange", "relations", "checked", "examples")
         return tuple(self.test(n) for n in (told if self.inputs else ("behaviour",)))
 
 
@@ -248,6 +255,7 @@ def probe_of(  # each is a list of its own
     examples: Sequence[Checked],
     edges: Sequence[Arguments] = (),
     unusual: Sequence[Arguments] = (),
+    strange: Sequence[Arguments] = (),
     written: bool = True,
     limit_s: float = 0.1,
 ) -> Probe:
@@ -266,6 +274,7 @@ def probe_of(  # each is a list of its own
             f"SHOWN = {_SHOWN}",
             f"INPUTS = [{', '.join(repr(a) for a in inputs)}]",
             f"UNUSUAL = [{', '.join(repr(a) for a in unusual)}]",
+            f"STRANGE = [{', '.join(repr(a) for a in strange)}]",
             f"RELATIONS = {relations!r}",
             f"CHECKED = [{_pairs(checked)}]",
             f"EXAMPLES = [{_pairs(examples)}]",
@@ -279,6 +288,7 @@ def probe_of(  # each is a list of its own
         examples=tuple(examples),
         edges=len(edges),
         unusual=tuple(unusual),
+        strange=tuple(strange),
         written=written,
         relations=relations,
     )

@@ -6,8 +6,7 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -119,7 +118,7 @@ class Passing:
     likely: float | None = None
     """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
     apart: Words = ()
-    """What it does on inputs of which nothing says that anybody gives them."""
+    """What it does on inputs that are not like the known ones, of which nothing says that anybody gives them."""
     beyond: Words = ()
     """What that does which it is, but for a line which that leaves and which a model finds far likelier otherwise."""
     kept: float | None = None
@@ -189,6 +188,11 @@ class Cluster:
         changed = self.members[0].changed
         heard = frozenset[str]().union(*(p.heard for p in self.members))
         return tuple(sorted(changed - heard)) if len(changed) > 1 else ()
+
+    @property
+    def is_unanimous(self) -> bool:
+        """The member to take first and all answers do the same on inputs unlike the known ones, too."""
+        return len({self.members[0].apart, *(p.apart for p in self.members if p.samples)}) == 1
 
     def is_rewritten(self, wide: int) -> bool:
         """Answers that all change more than so many lines, and no edit."""
@@ -385,15 +389,28 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int, likely: f
 
 
 def _in_turn(members: Sequence[Passing]) -> tuple[Passing, ...]:
-    """By rank; answers that no edit gave by what most of them do on inputs that perhaps nobody gives, before that.
+    """By how many answers agree with what they do on inputs unlike the known ones, then by rank.
 
-    Such inputs part no behaviours. But the smallest answer may be the one that has not thought of them.
+    Such inputs part no behaviours. But the smallest change may be the one that has not thought of them, and so may an edit,
+    and an answer that saw the code: those that wrote the function anew are heard first, and beside an edit alone.
     """
-    voices = Counter[Words]()
-    if not any(p.edited for p in members):
-        for p in members:
-            voices[p.apart] += p.samples
-    return tuple(sorted(members, key=lambda p: (-voices[p.apart], _rank(p))))
+    edited = any(p.edited for p in members)
+
+    def turn(passing: Passing) -> tuple[object, ...]:
+        anew = _agreed(passing, [(p.fresh, p.apart) for p in members])
+        answers = 0 if edited else _agreed(passing, [(p.samples, p.apart) for p in members])
+        return -anew, -answers, _rank(passing)
+
+    return tuple(sorted(members, key=turn))
+
+
+def _agreed(passing: Passing, said: Iterable[tuple[int, Words]]) -> int:
+    """Answers that give the same on inputs unlike the known ones, counted for each input; `said` are how many give what."""
+    return sum(
+        voices * (own == word)
+        for voices, words in said
+        for own, word in zip(passing.apart, words, strict=False)
+    )
 
 
 def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
