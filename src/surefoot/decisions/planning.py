@@ -200,9 +200,10 @@ def _for_tests(issue: Issue, baseline: TestReport, ways: Ways) -> tuple[Unit, ..
 
 
 def expand(name: str, collected: Sequence[str]) -> list[str]:
-    """A test id, all parameters of one, or all tests of a file or class."""
-    prefixes = (f"{name}[", f"{name}::")
-    return [t for t in collected if t == name or t.startswith(prefixes)]
+    """A test id, all parameters of one, or all tests of a file or class; the file where nothing of it could be collected."""
+    prefixes, file = (f"{name}[", f"{name}::"), name.partition("::")[0]
+    found = [t for t in collected if t == name or t.startswith(prefixes)]
+    return found or [t for t in collected if t == file]
 
 
 def _for_text(issue: Issue, baseline: TestReport, ways: Ways) -> Unit:

@@ -35,13 +35,20 @@ def test_what_nobody_imports_is_imported(tmp_path: Path) -> None:
     assert shop.show(f"{run['commit']}:shop.py") == mended
 
 
-def test_a_file_of_tests_that_could_not_be_read_is_a_failing_test(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [["`shop` cannot be imported"], ["--test", "test_shop.py::test_longest"]],
+    ids=["issue", "test"],
+)
+def test_a_file_of_tests_that_could_not_be_read_is_a_failing_test(
+    tmp_path: Path, asked: list[str]
+) -> None:
     """An annotation without its import keeps all tests of the file from being collected; mended, they stand for it."""
     longest = "def longest(sides: List[int]) -> int:\n    return max(sides)\n"
     tests = "from shop import longest\n\n\ndef test_longest():\n    assert longest([3, 4]) == 4\n"
     shop = Shop(tmp_path, tests, code=longest)
     model = shop.scripted([{"pattern": "longest", "reply": longest}])
-    run = shop.run("solve", "`shop` cannot be imported", "--model", model)
+    run = shop.run("solve", *asked, "--model", model)
     assert run["status"] == "complete", run
     assert shop.show(f"{run['commit']}:shop.py") == f"from typing import List\n\n\n{longest}"
     assert shop.run("replay")["divergence"] is None
