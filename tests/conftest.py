@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,15 @@ from hypothesis import settings
 _PATIENTS = Path(sys.prefix) / "patients"
 if _PATIENTS.is_dir():
     os.environ["VIRTUAL_ENV"] = str(_PATIENTS)
+
+# `accept` commits in the user's name; a machine whose git knows no user gets one for the tests.
+_KNOWN = subprocess.run(
+    ["git", "-C", "/", "config", "user.email"], capture_output=True, check=False
+)
+if not _KNOWN.stdout.strip():
+    _SOMEBODY = Path(tempfile.gettempdir()) / f"surefoot-tests-{os.getuid()}.gitconfig"
+    _SOMEBODY.write_text("[user]\n\tname = T\n\temail = t@example.invalid\n")
+    os.environ["GIT_CONFIG_GLOBAL"] = str(_SOMEBODY)
 
 _WHOLE_RUNS = Path(__file__).parent / "integration"
 
