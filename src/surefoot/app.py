@@ -57,10 +57,10 @@ from surefoot.suite import SuitePlan
 from surefoot.upkeep import Lifecycle, open_lifecycle
 from surefoot.values import (
     RESUMABLE,
+    SETTLED,
     Audit,
     Diff,
     Issue,
-    ReportState,
     RunId,
     RunStatus,
     TreeId,
@@ -347,7 +347,7 @@ def checked_again(
             noticing=frozenset(noticing(story.state)),
         )
         before, _ = prover.baseline(result.onto)
-        if before.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+        if before.state not in SETTLED:
             return f"without the work, {unusable(before)}"
         proofs = proofs_elsewhere(story.state, prover, result.tree, result.onto)
     return failed(proofs) or None

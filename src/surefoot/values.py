@@ -15,6 +15,7 @@ from surefoot.vocabulary import (
     EXIT_CODES,
     RESUMABLE,
     RISK_FLAGS,
+    SETTLED,
     AuditorState,
     CheckpointOutcome,
     Classification,
@@ -169,7 +170,7 @@ class TestReport:
         """
         asked, passing = set(tests), set(self.passing)
         files = {t for t in asked - set(self.collected) if "::" not in t}
-        if self.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+        if self.state not in SETTLED:
             files = set()
         inside = [
             (r, file) for r in self.results if (file := r.test_id.partition("::")[0]) in files

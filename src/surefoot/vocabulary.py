@@ -214,6 +214,10 @@ class ReportState(StrEnum):
     """The runner's own integrity check failed: a control test that must fail did not, or the like."""
 
 
+SETTLED: Final = (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
+"""States of runs that came to their end; what could not be collected is missing in one of the latter."""
+
+
 class ModelFault(StrEnum):
     """The kinds in which a model call fails."""
 

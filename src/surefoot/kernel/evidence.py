@@ -12,6 +12,7 @@ from typing import Final
 from surefoot.events.work import MutantsTried
 from surefoot.kernel.strength import in_words, is_strong
 from surefoot.values import (
+    SETTLED,
     Audit,
     Diff,
     EventId,
@@ -23,8 +24,6 @@ from surefoot.values import (
 )
 
 STRENGTH: Final = "test-strength"
-SETTLED: Final = (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
-"""States of runs that came to their end; what could not be collected is missing in one of the latter."""
 _GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED, TestOutcome.SKIPPED)
 
 
@@ -88,7 +87,8 @@ def target_tests(
     failing = set(before.failing)
     read_now = after.passed(_uncollected(before) - set(edited))
     unproven = [t for t in targets if t not in failing]
-    still = [t for t in targets if t not in {*after.passing, *read_now}]
+    passing = {*after.passing, *read_now}
+    still = [t for t in targets if t not in passing]
     usable = is_whole(after, before)
     passed = bool(targets) and usable and not unproven and not still
     if not targets:

@@ -32,6 +32,7 @@ from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
 from surefoot.values import (
+    SETTLED,
     Audit,
     Diff,
     EventId,
@@ -55,12 +56,12 @@ ROOM = 2
 
 def may_be_chance(report: TestReport, suspects: Collection[str]) -> bool:
     """Whether it is asked which of some failing tests of a run fail by chance: that many do not at once."""
-    return 0 < len(suspects) <= MOST_AGAIN and report.state in evidence.SETTLED
+    return 0 < len(suspects) <= MOST_AGAIN and report.state in SETTLED
 
 
 def _failing_in(report: TestReport) -> frozenset[str]:
     """What fails in a run that came to its end."""
-    return frozenset(report.failing) if report.state in evidence.SETTLED else frozenset()
+    return frozenset(report.failing) if report.state in SETTLED else frozenset()
 
 
 def _lacks_room(report: TestReport) -> bool:
@@ -164,7 +165,7 @@ class Prover:
                 break
             with self.workspace.checkout(tree) as root:
                 again = self.suite.run(root, tests)
-            if again.state in evidence.SETTLED:
+            if again.state in SETTLED:
                 passed |= again.passed(suspects)
         return frozenset(passed)
 
@@ -292,8 +293,9 @@ class Prover:
         changed = self.rewritten(diff, before, after)
         proofs.append(evidence.base_tests(before, after, flaky, (event,), rewritten=changed))
         if targets := targets_of(units):
-            edited = diff.paths
-            proofs.append(evidence.target_tests(targets, before, after, (event,), edited=edited))
+            proofs.append(
+                evidence.target_tests(targets, before, after, (event,), edited=diff.paths)
+            )
         fresh = self.new_tests(diff, before, after)
         if fresh or any(not u.failing and not u.findings for u in units):
             report, falsified = self._falsify(tree, base, diff)

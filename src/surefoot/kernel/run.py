@@ -44,13 +44,13 @@ from surefoot.kernel.vetoes import heard
 from surefoot.kernel.whole import review_input, whole_proofs
 from surefoot.values import (
     RESUMABLE,
+    SETTLED,
     Classification,
     Evidence,
     FailureClass,
     Finding,
     GateOutcome,
     ModelFault,
-    ReportState,
     Resolution,
     Review,
     RunStatus,
@@ -182,7 +182,7 @@ class Run:
         assert self.state.opened is not None  # noqa: S101  # see base
         issue = self.state.opened.issue
         baseline, _ = self._t.prover.baseline(self.base)
-        if baseline.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+        if baseline.state not in SETTLED:
             return Trigger.BLOCKER, unusable(baseline)
         audit = self._t.prover.findings(self.tree)
         asked = issue.source != "audit"

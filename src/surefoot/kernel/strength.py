@@ -17,7 +17,7 @@ from surefoot.errors import LedgerError, SurefootError
 from surefoot.events.work import MutantsTried
 from surefoot.judgements import Mutant, MutantEnd
 from surefoot.kernel.ports import Clock, MutantDraft, Mutator, Suite, Trees, TrialWorker
-from surefoot.values import Candidate, FileEdit, ReportState, TestReport, TreeId
+from surefoot.values import SETTLED, Candidate, FileEdit, ReportState, TestReport, TreeId
 
 MOST: Final = 12
 TIME_S: Final = 120.0
@@ -215,7 +215,7 @@ def _judged(report: TestReport | None) -> tuple[MutantEnd, tuple[str, ...]]:
         return "survived", ()
     if report.state is ReportState.TIMEOUT:
         return "hangs", ()
-    settled = report.state in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
+    settled = report.state in SETTLED
     if settled and report.failing:
         return "killed", report.failing[:1]
     return ("survived" if report.state is ReportState.COMPLETE else "unclear"), ()

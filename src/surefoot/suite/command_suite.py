@@ -21,6 +21,7 @@ from surefoot.suite.fresh_worker import open_fresh_worker
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import REPORT, CommandPlan
 from surefoot.values import (
+    SETTLED,
     Command,
     Limits,
     ProcessResult,
@@ -201,7 +202,7 @@ def _unfinished(parsed: Parsed, ended: ProcessResult) -> _Broken | None:
         return ReportState.UNPARSABLE, "the command printed more than can be read"
     if code is None:
         return ReportState.CRASHED, f"{signal_name(ended.signal or 0)} ended the command"
-    if parsed.state not in {ReportState.COMPLETE, ReportState.COLLECTION_ERROR}:
+    if parsed.state not in SETTLED:
         return parsed.state, f"{parsed.reason} (exit code {code}: {_last_line(ended)})"
     return None
 

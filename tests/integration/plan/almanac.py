@@ -315,14 +315,9 @@ class Almanac:
             path.write_text(text)
         self.issue = folder / "ISSUE.md"
         self.issue.write_text(issue)
-        for args in (
-            ("init", "-q", "-b", "main"),
-            ("config", "user.name", "T"),
-            ("config", "user.email", "t@example.invalid"),
-            ("add", "."),
-            ("commit", "-qm", "first"),
-        ):
-            subprocess.run(["git", *args], cwd=self.root, check=True)
+        who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
+        for args in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "first")):
+            subprocess.run(["git", *who, *args], cwd=self.root, check=True)
 
     def scripted(self, rules: Iterable[Mapping[str, object]]) -> str:
         """A model that answers by rules, as `--model` takes it."""

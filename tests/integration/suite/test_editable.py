@@ -169,9 +169,8 @@ def test_a_run_tells_the_file_and_the_mend(
 ) -> None:
     """In its summary, in `show` and in `explain`."""
     (checkout / ".gitignore").write_text(".venv\n")
-    who = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
     for argv in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
-        subprocess.run(["git", *who, *argv], cwd=checkout, check=True)
+        subprocess.run(["git", *argv], cwd=checkout, check=True)
     solve = ("solve", "--test", "tests/test_three.py::test_value", "--model", scripted, "--json")
     done = surefoot(*solve, cwd=checkout)
     reason = json.loads(done.stdout)["reason"]

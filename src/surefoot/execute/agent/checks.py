@@ -15,7 +15,7 @@ from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
 from surefoot.kernel.rewritten import grown_in, text_of
 from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import function_of, steadied, unsteady
-from surefoot.values import Diff, ReportState, TestReport, TreeId
+from surefoot.values import SETTLED, Diff, TestReport, TreeId
 
 _FEW: Final = 5
 _DETAIL: Final = 1_200
@@ -32,8 +32,7 @@ class Checked:
     @property
     def failing(self) -> tuple[str, ...] | None:
         """Failing ids; None when the run says nothing."""
-        usable = (ReportState.COMPLETE, ReportState.COLLECTION_ERROR)
-        return self.report.failing if self.report.state in usable else None
+        return self.report.failing if self.report.state in SETTLED else None
 
 
 class Checks:
@@ -62,7 +61,7 @@ class Checks:
     def told(self, checked: Checked) -> str:
         """The state of the tests for a prompt: counts, and the failures with their last words."""
         report = checked.report
-        if report.state not in (ReportState.COMPLETE, ReportState.COLLECTION_ERROR):
+        if report.state not in SETTLED:
             return f"The test run is unusable ({report.state}): {report.reason or report.output[-_DETAIL:]}"
         lines = [f"{len(report.passing)} pass, {len(report.failing)} fail."]
         for test_id in report.failing[:_FEW]:

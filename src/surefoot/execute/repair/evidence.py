@@ -21,6 +21,7 @@ from surefoot.execute.repair.examples import (
     kind_of,
 )
 from surefoot.execute.repair.gauge import Gauge
+from surefoot.execute.repair.graft import imported_by
 from surefoot.execute.repair.ground import Files
 from surefoot.execute.repair.inputs import (
     Arguments,
@@ -480,15 +481,10 @@ def changed_suspects(
             return False
         if _text_of(after, suspect) != _text_of(before, suspect):
             return True
-        return _reads(before, suspect, _imported_in(after) - _imported_in(before))
+        fresh = imported_by(after.tree.body) - imported_by(before.tree.body)
+        return _reads(before, suspect, fresh)
 
     return tuple(s for s in suspects if is_changed(s))
-
-
-def _imported_in(source: Source) -> frozenset[str]:
-    """Names that a file's own imports bind."""
-    imports = (n for n in source.tree.body if isinstance(n, ast.Import | ast.ImportFrom))
-    return frozenset((a.asname or a.name).partition(".")[0] for n in imports for a in n.names)
 
 
 def _reads(source: Source, suspect: Suspect, names: Collection[str]) -> bool:

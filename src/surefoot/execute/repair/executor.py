@@ -287,8 +287,8 @@ class _Round:
             whole = is_whole(report, self._task.baseline)
             if missing and whole and len(missing) <= _AGAIN:
                 # A test that fails for another reason than the change is told apart by running it again.
-                again = self._suite.run(root, missing)
-                missing = tuple(t for t in missing if t not in again.passed(missing))
+                mended = self._suite.run(root, missing).passed(missing)
+                missing = tuple(t for t in missing if t not in mended)
         if not whole:
             return f"{report.state.value}: {report.reason}"
         return f"{missing[0]} does not pass" if missing else None

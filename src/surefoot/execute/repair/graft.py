@@ -11,7 +11,7 @@ import io
 import itertools
 import re
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from surefoot.execute.source import (
@@ -268,19 +268,19 @@ def _is_head(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
+def imported_by(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    """Names that the imports among these statements bind."""
+    imports = (n for n in statements if isinstance(n, ast.Import | ast.ImportFrom))
+    return frozenset((a.asname or a.name).partition(".")[0] for n in imports for a in n.names)
+
+
 def _binds_new(statement: str, source: Source, code: str, helpers: Sequence[str]) -> bool:
     """Whether an import binds a name that the new code uses and the file does not have."""
     tree = tree_of(statement)
     node = tree.body[0] if tree is not None and tree.body else None
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return False
-    bound = {(a.asname or a.name).partition(".")[0] for a in node.names}
-    have = {
-        (a.asname or a.name).partition(".")[0]
-        for other in source.tree.body
-        if isinstance(other, ast.Import | ast.ImportFrom)
-        for a in other.names
-    }
+    bound, have = imported_by([node]), imported_by(source.tree.body)
     used = {
         n.id
         for text in (code, *helpers)

@@ -12,6 +12,7 @@ from typing import Final
 
 from surefoot.execute.repair.graft import import_edit
 from surefoot.execute.repair.mutate.site import Mutation, Site
+from surefoot.execute.source import Source
 
 _BUILT_IN: Final = frozenset({*dir(builtins), "__file__", "__name__", "__path__", "__spec__"})
 _MODULES: Final = (
@@ -33,6 +34,8 @@ def import_mutations(site: Site) -> Iterator[Mutation]:
     Where several names are missing, none of their imports mends anything by itself, so that all of them at once are one, too.
     """
     missing = _unbound(site.source.text, site.source.path)
+    if not missing or _takes_all(site.source):
+        return
     reads = [n for n in ast.walk(site.root) if isinstance(n, ast.Name) and n.id in missing]
     first: dict[str, ast.Name] = {}
     for node in sorted(reads, key=lambda n: (n.lineno, n.col_offset)):
@@ -56,19 +59,21 @@ def _attributes(site: Site, name: str) -> frozenset[str]:
     return frozenset(read) if len(read) == whole else frozenset()
 
 
+def _takes_all(source: Source) -> bool:
+    """Whether a file imports whatever some module has."""
+    imports = (n for n in ast.walk(source.tree) if isinstance(n, ast.ImportFrom))
+    return any(alias.name == "*" for n in imports for alias in n.names)
+
+
 @lru_cache(maxsize=64)
 def _unbound(text: str, path: str) -> frozenset[str]:
-    """Names that code of a file reads as global ones and that no statement binds; none where it imports whatever a module has."""
+    """Names that code of a file reads as global ones and that no statement binds by name."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the patient's code, and none of ours
             top = symtable.symtable(text, path, "exec")
-            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # What only a compiler refuses, such as a `return` outside of functions, or code too deep for it.
-        return frozenset()
-    imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom))
-    if any(alias.name == "*" for n in imports for alias in n.names):
         return frozenset()
     tables = [top, *_inner(top)]
     known = [s for table in tables for s in table.get_symbols() if s.is_global() or table is top]
