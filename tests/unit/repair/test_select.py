@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from surefoot.codec import digest_of
-from surefoot.execute.repair.select import Passing, Weights, b7, choose
+from surefoot.execute.repair.select import Choice, Passing, Weights, b7, choose
 from surefoot.values import Candidate, FileEdit
 
 WEIGHTS = Weights()
@@ -81,6 +81,28 @@ def test_of_many_answers_a_few_pass_by_chance() -> None:
     assert choose([wide], WEIGHTS, missed={"m.py::g": 40}).taken is wide
     small = replace(wide, changed_lines=2)
     assert choose([small], WEIGHTS, missed={"m.py::f": 40}).taken is small
+
+
+def test_six_answers_that_agree_need_no_more() -> None:
+    """Whatever failed and whatever else passes: twice as many as for anything else, some of which had not seen the code."""
+    f = frozenset({"m.py::f"})
+    many = passing("many", "a b", samples=6, fresh=2, changed_lines=9, changed=f)
+    few = passing("few", "a c", samples=3, changed_lines=2, changed=f)
+    edit = passing("edit", "a d", edited=True, prior=0.9)
+
+    def chosen(many: Passing, few: Passing) -> Choice:
+        return choose([many, few, edit], WEIGHTS, missed={"m.py::f": 40})
+
+    assert chosen(many, few).taken is many
+    assert chosen(many, few).confidence < WEIGHTS.need
+    assert chosen(many, replace(few, samples=4)).taken is None
+    assert chosen(many, replace(few, fresh=3)).taken is None
+    assert chosen(replace(many, samples=5), replace(few, samples=2)).taken is None
+    assert chosen(replace(many, fresh=0), few).taken is None
+    assert chosen(replace(many, examples=(False,)), few).taken is None
+    assert chosen(replace(many, lost=True), few).taken is None
+    assert chosen(replace(many, idle=True), few).taken is None
+    assert chosen(replace(many, unwritten=True), few).taken is None
 
 
 def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:

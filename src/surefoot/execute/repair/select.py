@@ -73,7 +73,12 @@ class Weights:
     unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, and a statement that is cut off.
     """
     need: float = 0.6
-    """Share of all that was said that a behaviour needs to be taken."""
+    """Share of all that was said that a behaviour needs to be taken, unless `many` agree."""
+    many: int = 6
+    """Answers that are enough by themselves, where some had not seen the code that is there and every other behaviour has half as many at most.
+
+    Of many that miss a few pass by chance, but those do not agree with each other.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,7 +291,7 @@ def _doubts(
         yield f"{told}, {against} something else"
     if best.unheard:
         yield f"changed at once, and no answer about {best.unheard[0]} agrees"
-    if confidence < weights.need:
+    if confidence < weights.need and not _is_said_by_many(best, others, weights):
         yield f"{weights.need:.2f} is needed"
     if any(missed.values()) and best.samples < weights.heard and best.likely < weights.agreed:
         yield f"{best.samples} of {weights.heard} answers, and it is not likely"
@@ -315,13 +320,28 @@ def _against(
     rivals_of = _rivals(best, others)
     thought_of = sum(c.weight for c in rivals_of if c.samples)
     edits = sum(c.weight for c in rivals_of if not c.samples)
-    sound = all(first.examples) and not first.lost and not first.idle
-    unmet = 0.0 if sound else weights.unmet
+    unmet = 0.0 if _is_sound(first) else weights.unmet
     rewritten = best.is_rewritten(weights.wide)
     misses = sum(missed.get(key, 0) for key in first.changed)
     doubt = weights.rewritten + weights.missed * misses if rewritten else weights.doubt
     rivals = min(edits, weights.rivals) if _is_spoken_for(best, weights) else edits
     return thought_of + rivals + doubt + unmet
+
+
+def _is_sound(first: Passing) -> bool:
+    """Whether it holds all examples, answers where the unchanged code does, and leaves nothing idle."""
+    return all(first.examples) and not first.lost and not first.idle
+
+
+def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
+    """Whether so many answers agree that neither what was missed nor what else passes speaks against them.
+
+    Of a function that is still to be written there is no code that some of them could have seen.
+    """
+    first = best.members[0]
+    rivals = max((c.samples for c in _rivals(best, others)), default=0)
+    enough = best.fresh > 0 and best.samples >= max(weights.many, 2 * rivals)
+    return enough and _is_sound(first) and not first.unwritten
 
 
 def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
