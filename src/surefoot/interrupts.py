@@ -72,3 +72,18 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         for caught in dict.fromkeys(noted):
             signal.raise_signal(caught)
+
+
+def raise_hidden(error: BaseException) -> None:
+    """Raise the interruption that a clean-up on its way hid by breaking with `error`, if there was one.
+
+    For a boundary at which what breaks counts as a failure, and work goes on.
+
+    Raises:
+        KeyboardInterrupt: There was one.
+    """
+    hidden: BaseException | None = error
+    while hidden is not None:
+        if isinstance(hidden, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        hidden = hidden.__context__

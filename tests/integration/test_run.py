@@ -702,6 +702,19 @@ def test_ctrl_c_cancels_and_the_turn_stays_open(bench: Bench) -> None:
     assert bench.journal.state.turn is None
 
 
+def test_ctrl_c_cancels_when_what_was_begun_cannot_be_cleaned_up(bench: Bench) -> None:
+    """An executor that breaks while it makes way for an interrupt is no failed turn, after which the work would go on."""
+
+    def work(_task: TurnInput) -> tuple[Sequence[FileEdit], TurnOutput]:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise UsageError("the worker does not end")
+
+    assert bench.run(work, writes("calc.py", FIXED)) is RunStatus.CANCELLED
+    assert bench.journal.state.turn is not None
+
+
 def test_a_run_killed_before_its_last_word_only_says_it(bench: Bench) -> None:
     """The step to the end is recorded, the stop is not: taken up again, nothing is done and nothing differs."""
     assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE

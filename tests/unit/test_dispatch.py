@@ -132,15 +132,22 @@ def test_work_that_raises_has_failed_and_takes_along_what_needs_it() -> None:
     }
 
 
+@pytest.mark.parametrize("tidies", [True, False])
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_an_interrupt_loses_nothing_and_the_next_process_goes_on(jobs: int) -> None:
-    """The node that it met is started again, with the number of its attempt; all others ran once."""
+def test_an_interrupt_loses_nothing_and_the_next_process_goes_on(
+    jobs: int, *, tidies: bool
+) -> None:
+    """The node that it met is started again, with the number of its attempt, also where it cannot clean up; all others ran once."""
     ledger, ran = MemoryLedger(), []
 
     def work(done: Node, attempt: int) -> Settled:
         ran.append((done.node_id, attempt))
         if done.node_id == "c" and attempt == 1:
-            raise KeyboardInterrupt
+            try:
+                raise KeyboardInterrupt
+            finally:
+                if not tidies:
+                    raise UsageError("it does not end")
         return DONE
 
     with pytest.raises(KeyboardInterrupt):

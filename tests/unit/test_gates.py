@@ -8,6 +8,7 @@ from tests.unit.reports import GREEN
 from surefoot.gates import default_gates
 from surefoot.gates.review import FLAG_OF, RuleReviewer, objection
 from surefoot.kernel.ports import GateInput, ReviewInput, TurnOutput
+from surefoot.kernel.vetoes import heard
 from surefoot.values import (
     RISK_FLAGS,
     Checkpoint,
@@ -25,6 +26,7 @@ from surefoot.values import (
     ModelFault,
     PlanIR,
     PlanStep,
+    Review,
     SandboxLevel,
     StepIntent,
     TreeId,
@@ -221,6 +223,30 @@ def test_a_deleted_file_and_changed_dependencies_need_their_flags() -> None:
     seen = replace(REVIEW, diff=replace(REVIEW.diff, files=(gone, lock)))
     rules = {f.rule for f in RuleReviewer([]).review(seen).findings}
     assert rules == {"file-deleted", "dependency-changed"}
+
+
+class Broken:
+    """A reviewer that breaks, while it is interrupted or not."""
+
+    def __init__(self, *, interrupted: bool) -> None:
+        self._interrupted = interrupted
+
+    def review(self, seen: ReviewInput) -> Review:
+        """No word."""
+        try:
+            if self._interrupted:
+                raise KeyboardInterrupt
+        finally:
+            raise ValueError(f"no rules for {seen.mode}")
+
+
+def test_a_reviewer_that_breaks_has_objected_and_hides_no_interruption() -> None:
+    """What breaks is no approval, and ctrl-C is no veto."""
+    review = heard(Broken(interrupted=False), REVIEW)
+    assert (review.verdict, review.action, len(review.findings)) == ("FAIL", "BLOCK", 1)
+    assert "ValueError: no rules for auto_solve_full" in review.reason
+    with pytest.raises(KeyboardInterrupt):
+        heard(Broken(interrupted=True), REVIEW)
 
 
 @pytest.mark.parametrize(

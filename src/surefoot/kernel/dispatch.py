@@ -12,6 +12,7 @@ from surefoot.codec import encode
 from surefoot.errors import LedgerError, SurefootError, UsageError
 from surefoot.events.envelope import Event
 from surefoot.events.orchestration import NodeStarted, ScheduleOpened
+from surefoot.interrupts import raise_hidden
 from surefoot.kernel.ports import Ledger
 from surefoot.kernel.schedule import Schedule
 from surefoot.nodes import NOTHING, Cost, Graph, Node, NodeId, NodeOutcome
@@ -119,15 +120,20 @@ class _Drive:
     def _do(self, node: Node, attempt: int) -> None:
         result: Settled | BaseException | None
         try:
-            result = self._work(node, attempt)
-        except LedgerError as error:
-            result = error  # nothing may happen that cannot be recorded
-        except Exception as error:  # noqa: BLE001  # named boundary: work that breaks is work that failed
-            code = error.code if isinstance(error, SurefootError) else type(error).__name__
-            result = Settled(outcome=NodeOutcome.FAILED, cause=f"{code}: {error}")
-        except BaseException as error:  # noqa: BLE001  # an interrupt: the deciding thread raises it again
+            result = self._attempted(node, attempt)
+        except BaseException as error:  # noqa: BLE001  # an interrupt, or nothing more can be recorded: the deciding thread raises it again
             result = error
         self._came_back.put((node.node_id, result))
+
+    def _attempted(self, node: Node, attempt: int) -> Settled | None:
+        try:
+            return self._work(node, attempt)
+        except LedgerError:
+            raise
+        except Exception as error:  # noqa: BLE001  # named boundary: work that breaks is work that failed
+            raise_hidden(error)
+            code = error.code if isinstance(error, SurefootError) else type(error).__name__
+            return Settled(outcome=NodeOutcome.FAILED, cause=f"{code}: {error}")
 
     def _collect(self) -> tuple[Event, ...]:
         """Wait for work that comes back; everything that is back by then, in the order in which it started."""

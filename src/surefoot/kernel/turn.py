@@ -22,6 +22,7 @@ from surefoot.events.orchestration import (
     TurnStarted,
 )
 from surefoot.events.work import DiffTaken, GitStage
+from surefoot.interrupts import raise_hidden
 from surefoot.kernel import evidence
 from surefoot.kernel.asking import ask
 from surefoot.kernel.gatekeeper import DEADLINE_S, decide
@@ -221,6 +222,7 @@ class Turn:
         except LedgerError:
             raise  # nothing may happen that cannot be recorded
         except Exception as error:  # noqa: BLE001  # named boundary: a broken executor is a failed turn
+            raise_hidden(error)
             code = error.code if isinstance(error, SurefootError) else type(error).__name__
             output = TurnOutput(transcript=str(error), claim="none")
             self._input = replace(self._input, error=f"{code}: {error}")

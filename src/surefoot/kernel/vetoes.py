@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from surefoot.codec import digest
 from surefoot.errors import LedgerError
+from surefoot.interrupts import raise_hidden
 from surefoot.kernel.ports import Reviewer, ReviewInput
 from surefoot.values import Diff, Finding, Review, Severity
 
@@ -15,6 +16,7 @@ def heard(reviewer: Reviewer, seen: ReviewInput) -> Review:
     except LedgerError:
         raise
     except Exception as error:  # noqa: BLE001  # named boundary: a broken reviewer is no approval
+        raise_hidden(error)
         told = f"a reviewer broke: {type(error).__name__}: {error}"
         review = Review(verdict="FAIL", action="BLOCK", reason=told)
     return with_place(review, seen.diff)
