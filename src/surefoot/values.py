@@ -125,7 +125,8 @@ class TestResult:
     frames: tuple[Frame, ...] = ()
 
 
-_PASSES: Final = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED)
+_RAN_THROUGH: Final = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED)
+"""What a test does that ran to its end and broke nothing; one that is skipped did not run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +176,7 @@ class TestReport:
         inside = [
             (r, file) for r in self.results if (file := r.test_id.partition("::")[0]) in files
         ]
-        bad = {file for r, file in inside if r.outcome not in _PASSES}
+        bad = {file for r, file in inside if r.outcome not in _RAN_THROUGH}
         good = {file for r, file in inside if r.outcome is TestOutcome.PASSED}
         return frozenset((asked & passing) | (good - bad))
 

@@ -24,7 +24,13 @@ from surefoot.values import (
 )
 
 STRENGTH: Final = "test-strength"
-_GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED, TestOutcome.SKIPPED)
+_UNBROKEN: Final = (
+    TestOutcome.PASSED,
+    TestOutcome.XFAILED,
+    TestOutcome.XPASSED,
+    TestOutcome.SKIPPED,
+)
+"""What a change may leave a test as that was no failure; that a pass stays one is asked for beside it."""
 
 
 def _line(report: TestReport) -> str:
@@ -128,7 +134,7 @@ def base_tests(
     may_go = {*exempt, *rewritten}
     read_now = _uncollected(before) & {t.partition("::")[0] for t in ids_after if "::" in t}
     lost = ids_before - ids_after - may_go - read_now
-    good = {r.test_id for r in before.results if r.outcome in _GOOD}
+    good = {r.test_id for r in before.results if r.outcome in _UNBROKEN}
     outcomes = {r.test_id: r.outcome for r in after.results}
     was = {r.test_id: r.outcome for r in before.results}
     # What the base could not collect it could not pass either.
@@ -137,7 +143,7 @@ def base_tests(
     broken = {
         t
         for t in (good | new) & ids_after
-        if outcomes[t] not in _GOOD
+        if outcomes[t] not in _UNBROKEN
         or (
             was.get(t) is TestOutcome.PASSED
             and outcomes[t] is not TestOutcome.PASSED

@@ -12,7 +12,8 @@ from typing import Final
 from surefoot.values import ReportState, TestOutcome, TestReport, TestResult
 
 _RUNS: Final = 2
-_GOOD = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
+_AS_MEANT: Final = (TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED)
+"""What a test does that is as its author says; an unexpected pass is not, and tells as little of a steady test as a failure."""
 
 
 def function_of(test_id: str) -> str:
@@ -53,7 +54,7 @@ def passing_s(report: TestReport, functions: Collection[str]) -> dict[str, float
         name = function if function in functions else result.test_id
         if result.outcome is TestOutcome.PASSED:
             seconds[name] = seconds.get(name, 0.0) + result.wall_s
-        elif result.outcome not in _GOOD:
+        elif result.outcome not in _AS_MEANT:
             bad.add(name)
     return {name: wall_s for name, wall_s in seconds.items() if name not in bad}
 
@@ -79,4 +80,4 @@ def _numbered(results: list[TestResult]) -> Iterator[TestResult]:
 def _rank(outcome: TestOutcome) -> int:
     if outcome is TestOutcome.PASSED:
         return 0
-    return 1 if outcome in _GOOD else 2
+    return 1 if outcome in _AS_MEANT else 2
