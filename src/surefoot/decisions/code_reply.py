@@ -8,12 +8,12 @@ quote the broken code first and the repaired code last. Pure.
 import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from surefoot.decisions.redacted import adds_mark
+from surefoot.syntax import tree_of
 
 MAX_REPLY_CHARACTERS: Final = 100_000
 """More than any function needs; a longer reply is cut before it is looked at."""
@@ -51,7 +51,7 @@ def read_code(reply: str, *, name: str, original: str) -> ReadCode:
     problem = f"the reply holds no definition of `{name}`"
     for block in _blocks(text):
         for version in _versions(block, original):
-            tree = _parse(version)
+            tree = tree_of(version)
             if tree is None:
                 problem = f"the code of `{name}` is not valid Python"
                 continue
@@ -98,15 +98,6 @@ def _versions(block: str, original: str) -> Iterator[str]:
     rows = plain.split("\n")
     for count in range(1, min(len(rows), _MAX_TRIMS)):
         yield "\n".join(rows[:-count])
-
-
-def _parse(text: str) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def _pick(tree: ast.Module, text: str, name: str, original: str) -> ReadCode | None:
@@ -169,14 +160,14 @@ def _arity(node: Function) -> int:
 
 
 def _arity_of(original: str) -> int:
-    tree = _parse(original)
+    tree = tree_of(original)
     found = [n for n in tree.body if isinstance(n, Function)] if tree is not None else []
     return _arity(found[0]) if found else -1
 
 
 def _head(original: str) -> str:
     """Decorators and `def` line of a unit."""
-    tree = _parse(original)
+    tree = tree_of(original)
     if tree is None or not tree.body or not isinstance(tree.body[0], Function):
         return ""
     node = tree.body[0]
@@ -277,7 +268,7 @@ def read_test(reply: str) -> str | None:
         rows = plain.split("\n")
         for count in range(min(len(rows), _MAX_TRIMS)):
             version = "\n".join(rows[: len(rows) - count])
-            tree = _parse(version)
+            tree = tree_of(version)
             tests = [
                 n
                 for n in (tree.body if tree is not None else ())

@@ -14,6 +14,8 @@ from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Final, TypeAlias
 
+from surefoot.syntax import tree_of
+
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _HAS_DOCSTRING: Final = 0x4000000
 """Flag of functions with a docstring, since Python 3.13; before, a function's first constant was kept for it."""
@@ -103,26 +105,6 @@ def parse(path: str, text: str, *, oldest: tuple[int, int] | None = None) -> Sou
     if len(starts) == 1:
         starts.append(0)
     return Source(path=path, text=text, tree=tree, starts=tuple(starts), oldest=oldest)
-
-
-def tree_of(text: str) -> ast.Module | None:
-    """The syntax tree of a text, or None; what the compiler would warn of is not said."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-
-def expression_of(text: str) -> ast.expr | None:
-    """The syntax tree of one expression, or None."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def last_name(node: ast.expr) -> str:

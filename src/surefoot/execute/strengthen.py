@@ -26,7 +26,7 @@ from surefoot.execute.repair.inputs import Arguments, like
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.probe import Probe, Words, module_of, probe_of, shown_value, words_of
 from surefoot.execute.repair.reproduce import new_test_path, write
-from surefoot.execute.source import CodeUnit, Source, expression_of, units
+from surefoot.execute.source import CodeUnit, Source, units
 from surefoot.kernel.ports import (
     Asker,
     Executor,
@@ -38,6 +38,7 @@ from surefoot.kernel.ports import (
     TurnOutput,
     Workspace,
 )
+from surefoot.syntax import expression_of, tree_of
 from surefoot.values import Candidate, FileEdit, ModelFailure, ReportState
 
 _INPUTS: Final = 120
@@ -325,8 +326,8 @@ def _ask(worker: TrialWorker, candidate: Candidate, probe: Probe, name: str) -> 
 
 def _positional(example: Example, unit: CodeUnit) -> Arguments | None:
     """An example's arguments in the order of the parameters; None when they are no literals, or leave one out."""
-    call, tree = expression_of(example.call), ast.parse(unit.text)
-    if not isinstance(call, ast.Call) or not tree.body:
+    call, tree = expression_of(example.call), tree_of(unit.text)
+    if not isinstance(call, ast.Call) or tree is None or not tree.body:
         return None
     function = tree.body[0]
     if not isinstance(function, ast.FunctionDef):

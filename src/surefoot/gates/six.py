@@ -1,6 +1,5 @@
 """The gates in their order. What a gate cannot establish it does not pass."""
 
-import ast
 import json
 import tomllib
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from surefoot.errors import EnvironmentBrokenError, SandboxError
 from surefoot.kernel.contradictions import over_checks
 from surefoot.kernel.ports import Gate, GateInput
 from surefoot.plans import covered
+from surefoot.syntax import parse
 from surefoot.values import (
     CheckpointOutcome,
     Classification,
@@ -253,7 +253,7 @@ def parse_error(path: str, text: str | None) -> str | None:
         return None
     try:
         if path.endswith(".py"):
-            ast.parse(text)
+            parse(text)
         elif path.endswith(".json"):
             json.loads(text)
         elif path.endswith(".toml"):

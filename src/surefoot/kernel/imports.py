@@ -6,11 +6,12 @@ opaque: it may depend on everything.
 """
 
 import ast
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal, TypeAlias
+
+from surefoot.syntax import tree_of
 
 Opaque: TypeAlias = Literal["", "dynamic", "process"]
 """`dynamic`: what it loads is only known when it runs. `process`: work goes on where nobody watches it."""
@@ -43,7 +44,7 @@ class FileFacts:
 
 def read_facts(text: str | None) -> FileFacts:
     """The facts of a file; one that is no text or does not parse is opaque."""
-    tree = None if text is None else _parsed(text)
+    tree = None if text is None else tree_of(text)
     if tree is None:
         return FileFacts(opaque="dynamic")
     imports: dict[tuple[int, str], None] = {}
@@ -58,15 +59,6 @@ def read_facts(text: str | None) -> FileFacts:
     if any(level == 0 and _starts_with(name, _PROCESS_MODULES) for level, name in imports):
         opaque = "process"
     return FileFacts(imports=tuple(imports), opaque=opaque)
-
-
-def _parsed(text: str) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
-            return None
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -94,7 +86,7 @@ def _starts_with(name: str, modules: Collection[str]) -> bool:
 
 def same_but_bodies(before: str, after: str) -> bool:
     """Whether two texts differ in nothing but what is inside of functions, so that importing them does the same."""
-    trees = _parsed(before), _parsed(after)
+    trees = tree_of(before), tree_of(after)
     if trees[0] is None or trees[1] is None:
         return False
     return _skeleton(trees[0]) == _skeleton(trees[1])

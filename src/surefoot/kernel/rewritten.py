@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from surefoot.syntax import tree_of
 from surefoot.values import Diff, TreeId
 
 Texts: TypeAlias = Mapping[str, tuple[str | None, str | None]]
@@ -85,10 +86,8 @@ def _names(test_id: str) -> tuple[str, ...]:
 def _read(path: str, text: str | None) -> "_File | None":
     if text is None or not path.endswith(".py"):
         return None
-    try:
-        return _File.of(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    tree = tree_of(text)
+    return None if tree is None else _File.of(tree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from surefoot.kernel.rewritten import Texts
+from surefoot.syntax import tree_of
 
 _BESIDE: Final = (".rs",)
 """Suffixes of files that hold product and tests."""
@@ -69,9 +70,8 @@ def _examples(path: str, text: str | None) -> dict[str, list[list[_Example]]] | 
     if not path.endswith(".py"):
         found = _read(text)
         return {"": [found]} if found else {}
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = tree_of(text)
+    if tree is None:
         return None
     places: dict[str, list[list[_Example]]] = {}
     for name, said in _texts(tree, ""):

@@ -9,6 +9,7 @@ from typing import Final
 from surefoot.decisions.defects import Defect, Function, Ran, defects_of
 from surefoot.decisions.planning import code_words, expand, related
 from surefoot.kernel.ports import Suite, TrialWorker
+from surefoot.syntax import tree_of
 from surefoot.values import Issue, TestReport, TestResult
 
 _MOST_FAILING: Final = 40
@@ -134,9 +135,8 @@ def _functions(path: Path) -> _Spans:
     """The functions and classes of a file; none when it cannot be read as Python."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
         return ()
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, RecursionError):
+    tree = tree_of(path.read_bytes())
+    if tree is None:
         return ()
     found: list[tuple[int, int, str]] = []
     left: list[tuple[ast.AST, str]] = [(tree, "")]

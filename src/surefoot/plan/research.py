@@ -15,6 +15,7 @@ from surefoot.codec import digest
 from surefoot.decisions.planning import code_words
 from surefoot.errors import UsageError
 from surefoot.plans import Source
+from surefoot.syntax import tree_of
 
 Fetch: TypeAlias = Callable[[str], bytes]
 """The bytes behind a URL; `UsageError` when they cannot be had."""
@@ -125,14 +126,14 @@ def _read(path: Path) -> bytes | None:
 
 def _summary(path: str, data: bytes) -> str:
     """What a file says of itself: its docstring, else its first words."""
-    tree = _parsed(data) if path.endswith(".py") else None
+    tree = tree_of(data) if path.endswith(".py") else None
     told = ast.get_docstring(tree) if tree is not None else None
     return told.splitlines()[0][:_MOST_CHARACTERS] if told else _words(data)
 
 
 def _definition(data: bytes, word: str) -> str:
     """How a name is defined: its line, its signature, and the first line of its docstring."""
-    tree = _parsed(data)
+    tree = tree_of(data)
     for node in ast.walk(tree) if tree is not None else ():
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
@@ -145,13 +146,6 @@ def _definition(data: bytes, word: str) -> str:
             head = f"def {node.name}({ast.unparse(node.args)})"
         return f"line {node.lineno}: {head}{': ' + told if told else ''}"[:_MOST_CHARACTERS]
     return ""
-
-
-def _parsed(data: bytes) -> ast.Module | None:
-    try:
-        return ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _words(data: bytes) -> str:

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
-from surefoot.preflight.code import parsed_expression
 from surefoot.preflight.flow import last_name
+from surefoot.syntax import expression_of
 
 _ANYTHING: Final = frozenset({"Any", "object"})
 _CAPITALS: Final = {
@@ -38,7 +38,7 @@ _WIDER: Final[Mapping[str, frozenset[str]]] = {
 
 def normal(text: str) -> str | None:
     """A type in one spelling, without quotes, module names and the order of a union; None when it is no type."""
-    node = parsed_expression(text)
+    node = expression_of(text)
     return None if node is None else _told(node)
 
 
@@ -87,17 +87,17 @@ def _arguments_fit(g_name: str, g_args: list[str], w_name: str, w_args: list[str
 
 
 def _literal_fits(value: str, wanted: str) -> bool:
-    node = parsed_expression(value)
+    node = expression_of(value)
     return isinstance(node, ast.Constant) and type(node.value).__name__ == wanted
 
 
 def _union(text: str) -> list[str]:
-    node = parsed_expression(text)
+    node = expression_of(text)
     return [text] if node is None else [ast.unparse(part) for part in _parts(node)]
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    node = parsed_expression(text)
+    node = expression_of(text)
     if isinstance(node, ast.Subscript):
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return ast.unparse(node.value), [ast.unparse(part) for part in inner]

@@ -2,11 +2,12 @@
 
 import ast
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple, TypeAlias
+
+from surefoot.syntax import tree_of
 
 MOST_BYTES: Final = 2_000_000
 """A larger file is data, or generated."""
@@ -126,7 +127,7 @@ class Code:
         """A parsed file; None when it cannot be read or is not Python that this interpreter reads."""
         if file not in self._sources:
             text = self.text(file)
-            tree = None if text is None else parsed(text)
+            tree = None if text is None else tree_of(text)
             self._sources[file] = None if tree is None else Source(file, tree)
         return self._sources[file]
 
@@ -202,24 +203,6 @@ class Code:
             return path.read_text("utf-8")
         except (OSError, UnicodeDecodeError, ValueError):
             return None
-
-
-def parsed(text: str) -> ast.Module | None:
-    """The syntax tree; None when the text is not Python. What the compiler would warn of is not said."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def parsed_expression(text: str) -> ast.expr | None:
-    """The one expression that a text holds; None when it holds anything else."""
-    tree = parsed(text.strip())
-    if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
-        return None
-    return tree.body[0].value
 
 
 def _dotted(file: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from surefoot.preflight.anchors import Anchor, Found, anchors_in, find, wrong_with
 from surefoot.preflight.annotations import agree, fits, normal
-from surefoot.preflight.code import FUNCTIONS, Code, Scope, parsed, parsed_expression
+from surefoot.preflight.code import FUNCTIONS, Code, Scope
 from surefoot.preflight.contracts import Contract, Part, is_nothing, named
 from surefoot.preflight.failures import raised_by
 from surefoot.preflight.flow import Flow, last_name
@@ -24,6 +24,7 @@ from surefoot.preflight.signatures import (
     difference,
     signature_of,
 )
+from surefoot.syntax import expression_of, tree_of
 
 _REQUIRED: Final = (
     ("why", "Why this boundary exists"),
@@ -135,7 +136,7 @@ class ContractCheck:
         part = contract.part("call expression")
         if not part.is_filled:
             return None, []
-        tree = parsed(_code_of(part))
+        tree = tree_of(_code_of(part))
         calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)] if tree else []
         anchors = anchors_in(contract.part("callee").text)
         name = _called_name(anchors[0]) if anchors else ""
@@ -461,5 +462,5 @@ def _def_of(found: Found) -> str:
 
 
 def _same_code(text: str, node: ast.expr) -> bool:
-    told = parsed_expression(text)
+    told = expression_of(text)
     return told is not None and ast.dump(told) == ast.dump(node)

@@ -8,8 +8,9 @@ from itertools import product
 from typing import Final
 
 from surefoot.preflight.annotations import agree
-from surefoot.preflight.code import FUNCTIONS, Function, parsed
+from surefoot.preflight.code import FUNCTIONS, Function
 from surefoot.preflight.flow import default_of, last_name
+from surefoot.syntax import tree_of
 
 _KIND = inspect.Parameter
 _MOST_STARRED: Final = 8
@@ -82,7 +83,7 @@ def claimed_signature(text: str) -> tuple[Signature, Function] | None:
     """The signature that a `def …:` without a body is; None when the text is anything else."""
     plain = text.strip()
     body = plain if plain.endswith("...") else f"{plain.removesuffix(':')}: ..."
-    tree = parsed(body)
+    tree = tree_of(body)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], FUNCTIONS):
         return None
     return signature_of(tree.body[0]), tree.body[0]

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from surefoot.syntax import tree_of
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -76,9 +78,8 @@ def suspicious(before: str | None, after: str) -> tuple[str, ...]:
 
 
 def _marks(source: str) -> list[tuple[str, int]] | None:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+    tree = tree_of(source)
+    if tree is None:
         return None
     seen = _Names(tree)
     found: list[tuple[str, int]] = []

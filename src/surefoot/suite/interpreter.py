@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from surefoot.syntax import parse
+
 SYSTEM: Final = (Path("/usr"), Path("/lib"), Path("/lib64"), Path("/bin"))
 """Directories that every sandboxed command can read."""
 
@@ -54,7 +56,7 @@ class Interpreter:
                     r"^MAPPING(?:\s*:[^=]+)?\s*=\s*(\{.*\})", _text(file), re.MULTILINE
                 )
                 if match is not None:
-                    mapping: object = ast.literal_eval(match[1])
+                    mapping: object = ast.literal_eval(parse(match[1], "eval"))
                     if isinstance(mapping, dict):
                         found |= {str(k): _plain(str(v)) for k, v in mapping.items()}
         return found

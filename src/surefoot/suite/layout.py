@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from surefoot import syntax
 from surefoot.suite.paths import is_test_path
 
 SKIPPED: Final = frozenset(
@@ -164,8 +165,8 @@ def _from_setup(root: Path) -> Iterator[str]:
 def parse(path: Path) -> ast.Module | None:
     """A file's syntax tree; None when it is missing or not Python of this version."""
     try:
-        return ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        return syntax.parse(path.read_bytes())
+    except (OSError, SyntaxError):
         return None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from surefoot.suite.environment import signal_name
+from surefoot.syntax import parse
 from surefoot.values import Frame, ReportState, TestOutcome, TestResult
 
 FAILED: Final = frozenset({TestOutcome.FAILED, TestOutcome.ERROR})
@@ -65,7 +66,7 @@ def hear(channel: bytes, key: bytes) -> Heard:
         if not hmac.compare_digest(mac, ours):
             heard.forged = f"line {number + 1} of the report was not written by the runner"
             return heard
-        record = ast.literal_eval(body.decode("ascii"))
+        record = ast.literal_eval(parse(body, "eval"))
         if record["n"] != number:
             heard.forged = f"record {number} of the report is missing or doubled"
             return heard

@@ -6,12 +6,12 @@ Lines are 1-based and inclusive; they end where Python's own parser ends them, s
 import ast
 import io
 import textwrap
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
+from surefoot.syntax import parse
 from surefoot.toolbox.bounds import named
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -52,15 +52,11 @@ def spans(tree: ast.Module) -> list[Span]:
 
 
 def tree_of(source: str | bytes) -> ast.Module | str:
-    """The syntax tree, or what is wrong: `line 3: invalid syntax`. What the compiler would warn of is not said."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(source)
-        except SyntaxError as error:
-            return f"line {error.lineno}: {error.msg}"
-        except (ValueError, RecursionError, MemoryError) as error:
-            return str(error) or type(error).__name__
+    """The syntax tree, or what is wrong: `line 3: invalid syntax`."""
+    try:
+        return parse(source)
+    except SyntaxError as error:
+        return error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
 
 
 def with_indent(text: str, name: str, indent: str) -> str:

@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from surefoot.syntax import parse
+
 Version: TypeAlias = tuple[int, int]
 
 _FLOOR: Final = re.compile(r"(?:>=|~=|===?|\^|>)\s*(\d+)(?:\.(\d+))?")
@@ -41,8 +43,8 @@ def _setup_cfg(root: Path) -> str:
 
 def _setup_py(root: Path) -> str:
     try:
-        tree = ast.parse((root / "setup.py").read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = parse((root / "setup.py").read_bytes())
+    except (OSError, SyntaxError):
         return ""
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "python_requires":

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from surefoot.execute.source import FunctionNode, Source, expression_of, last_name
+from surefoot.execute.source import FunctionNode, Source, last_name
+from surefoot.syntax import expression_of
 
 _AFTER: Final = re.compile(
     r"\s*(?:#\s*)?(?:==>|=>|-->|->|➞|→|⇒|==|=(?!=)|:|"

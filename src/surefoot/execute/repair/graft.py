@@ -23,9 +23,9 @@ from surefoot.execute.source import (
     docstring_node,
     replace_unit,
     shape,
-    tree_of,
     unit_nodes,
 )
+from surefoot.syntax import tree_of
 
 _STEP: Final = "    "
 

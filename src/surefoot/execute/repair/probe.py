@@ -21,7 +21,8 @@ from surefoot.execute.repair.inputs import Arguments
 from surefoot.execute.repair.plain import plain
 from surefoot.execute.repair.relations import kept_of
 from surefoot.execute.repair.stories import LOOK, Story
-from surefoot.execute.source import Source, expression_of
+from surefoot.execute.source import Source
+from surefoot.syntax import expression_of
 from surefoot.values import TestResult
 
 Words: TypeAlias = tuple[str, ...]

@@ -14,7 +14,8 @@ from surefoot.execute.repair.examples import (
     is_literal,
     literal_prefix,
 )
-from surefoot.execute.source import FunctionNode, expression_of
+from surefoot.execute.source import FunctionNode
+from surefoot.syntax import expression_of
 
 _OPENS: Final = r"\b(?:Input|Given|For|With)\b"
 _PAIR: Final = re.compile(

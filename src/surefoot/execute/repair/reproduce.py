@@ -26,10 +26,10 @@ from surefoot.execute.source import (
     docstring_node,
     is_unwritten,
     last_name,
-    tree_of,
     units,
 )
 from surefoot.kernel.ports import Suite
+from surefoot.syntax import tree_of
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
 
 _NAMED: Final = 3

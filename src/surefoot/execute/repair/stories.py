@@ -17,6 +17,7 @@ from typing import Final
 from surefoot.execute.repair.examples import is_literal, rows_of
 from surefoot.execute.repair.localise import function_of
 from surefoot.execute.source import FunctionNode, Source, last_name, unit_nodes
+from surefoot.syntax import parse
 
 LOOK: Final = "__look"
 """Name of the function that a story hands each thing to look at, as a function without arguments."""
@@ -102,7 +103,7 @@ def _text(body: Sequence[ast.stmt], names: Collection[str]) -> str:
     """The story that a body tells."""
     looking = _Looking(names)
     rows = [looking.visit(s) for s in copy.deepcopy(list(body))]
-    story = ast.parse("def story(self): pass").body[0]
+    story = parse("def story(self): pass").body[0]
     if isinstance(story, ast.FunctionDef):
         story.body = rows
     return ast.unparse(ast.fix_missing_locations(story))

@@ -13,7 +13,8 @@ from functools import lru_cache
 from itertools import chain, takewhile
 from typing import Final, TypeAlias
 
-from surefoot.findings.gaming.told import Contents, Told, is_python, parse
+from surefoot.findings.gaming.told import Contents, Told, is_python
+from surefoot.syntax import tree_of
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _BEGINNINGS: Final = frozenset(
@@ -54,7 +55,7 @@ def bent_answers(
     for path, (before, after) in sorted(contents.items()):
         if path in test_paths or not is_python(path) or after is None:
             continue
-        was, now = parse(before or ""), parse(after)
+        was, now = tree_of(before or ""), tree_of(after)
         if was is None or now is None:
             continue
         yield from _fresh(path, was, now, lambda tree: _special_cases(tree, pairs))
@@ -83,7 +84,7 @@ def _fresh(
 
 @lru_cache(maxsize=512)
 def _pairs_of(text: str) -> frozenset[tuple[str, str, str]]:
-    return frozenset(_asserted(parse(text)))
+    return frozenset(_asserted(tree_of(text)))
 
 
 def _asserted(tree: ast.Module | None) -> Iterator[tuple[str, str, str]]:

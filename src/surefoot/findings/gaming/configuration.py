@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from surefoot.findings.baseline import BASELINE_NAME
-from surefoot.findings.gaming.told import Contents, Told, is_python, parse, words
+from surefoot.findings.gaming.told import Contents, Told, is_python, words
+from surefoot.syntax import tree_of
 
 Leaves: TypeAlias = Mapping[str, object]
 
@@ -123,7 +124,7 @@ def _text(path: str, before: str | None, after: str | None) -> Iterator[Told]:
 
 
 def _meaning(path: str, text: str | None) -> str | None:
-    tree = parse(text) if text is not None and is_python(path) else None
+    tree = tree_of(text) if text is not None and is_python(path) else None
     return ast.dump(tree) if tree else text
 
 

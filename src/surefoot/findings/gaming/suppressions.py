@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from surefoot.findings.fingerprint import normalise, scope_at, split_lines
-from surefoot.findings.gaming.told import Contents, Told, is_python, parse
+from surefoot.findings.gaming.told import Contents, Told, is_python
+from surefoot.syntax import tree_of
 
 _CODES: Final = r"(?P<codes>[A-Za-z][\w./-]*(?:[ \t]*,?[ \t]*[A-Za-z][\w./-]*)*)"
 _KINDS: Final[tuple[tuple[str, str], ...]] = (
@@ -141,7 +142,7 @@ def _places(path: str, text: str, lines: list[str]) -> Iterator[tuple[int, str]]
 
 
 def _silencing_decorators(text: str) -> Iterator[tuple[int, str]]:
-    tree = parse(text)
+    tree = tree_of(text)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for decorator in node.decorator_list:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from surefoot.findings.gaming.told import Contents, Told, is_python, parse
+from surefoot.findings.gaming.told import Contents, Told, is_python
+from surefoot.syntax import tree_of
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _SKIPS: Final = frozenset(
@@ -146,7 +147,7 @@ def _without_cases(test: _Test) -> list[str]:
 
 
 def _first_argument(decorator: str) -> ast.expr | None:
-    tree = parse(decorator)
+    tree = tree_of(decorator)
     statement = tree.body[0] if tree and tree.body else None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return next(iter(statement.value.args), None)
@@ -178,7 +179,7 @@ def _skips(test: _Test) -> int:
     above = sum(
         _is_skip(node)
         for text in test.decorators
-        for node in ast.walk(parse(text) or ast.Module(body=[], type_ignores=[]))
+        for node in ast.walk(tree_of(text) or ast.Module(body=[], type_ignores=[]))
     )
     return inside + above
 
@@ -192,7 +193,7 @@ def _is_skip(node: ast.AST) -> bool:
 def _cases(test: _Test) -> Iterator[str]:
     """Elements of the lists that the test is parametrised with."""
     for text in test.decorators:
-        tree = parse(text)
+        tree = tree_of(text)
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize"):
                 for argument in [*node.args, *(k.value for k in node.keywords)]:
@@ -268,7 +269,7 @@ def _is_assertion(value: ast.expr) -> bool:
 
 
 def _module(text: str | None) -> _Module | None:
-    tree = parse(text) if text is not None else None
+    tree = tree_of(text) if text is not None else None
     if tree is None:
         return None
     tests: dict[str, _Test] = {}

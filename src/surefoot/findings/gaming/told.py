@@ -1,7 +1,5 @@
 """What the checks of this package say, and the two ways in which they look at a file."""
 
-import ast
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,16 +17,6 @@ class Told:
     line: int = 0
     """In the file as it is after the change; 0 when it points to no line."""
     message: str
-
-
-def parse(text: str) -> ast.Module | None:
-    """The syntax tree, or None when the text is not Python; its warnings are not ours to give."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def is_python(path: str) -> bool:

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from surefoot.findings.gaming.told import Contents, Told, is_python, parse
+from surefoot.findings.gaming.told import Contents, Told, is_python
+from surefoot.syntax import tree_of
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -21,7 +22,7 @@ def trivial_tests(contents: Contents, test_paths: frozenset[str]) -> Iterator[To
 
 
 def _tests(text: str | None) -> Iterator[_Function]:
-    tree = parse(text) if text is not None else None
+    tree = tree_of(text) if text is not None else None
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
             "test"

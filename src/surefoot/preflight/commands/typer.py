@@ -4,9 +4,10 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from surefoot.preflight.code import FUNCTIONS, Code, Function, Scope, parsed_expression
+from surefoot.preflight.code import FUNCTIONS, Code, Function, Scope
 from surefoot.preflight.commands.graph import CommandGraph, Spec
 from surefoot.preflight.flow import At, Flow, default_of, keyword, last_name
+from surefoot.syntax import expression_of
 
 _TEXT: Final = r"\btyper\b|\.(?:command|callback|add_typer)\("
 _COMPLETION: Final = frozenset({"--install-completion", "--show-completion"})
@@ -141,7 +142,7 @@ class TyperReader:
     def _unaliased(self, annotation: ast.expr | None, scope: Scope) -> At | None:
         """What an annotation is, through names and quotes."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            annotation = parsed_expression(annotation.value)
+            annotation = expression_of(annotation.value)
         if annotation is None:
             return None
         for value in self._flow.values(annotation, scope):

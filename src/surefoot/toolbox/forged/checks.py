@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
 
+from surefoot.syntax import parse, tree_of
 from surefoot.toolbox.bounds import named
 from surefoot.toolbox.forged.artifact import Artifact
 
@@ -54,10 +55,8 @@ def validator(schema: str) -> Draft202012Validator:
 
 def takes_state(source: str, method: str) -> bool:
     """Whether the function asks for its state; False too when it cannot be read."""
-    try:
-        function = _function(ast.parse(source), method)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
+    tree = tree_of(source)
+    function = None if tree is None else _function(tree, method)
     return function is not None and STATE in _parameters(function)
 
 
@@ -75,12 +74,10 @@ def _source(artifact: Artifact) -> Iterator[str]:
         yield f"source has {len(artifact.source)} characters, over {MOST_CHARACTERS}; write less"
         return
     try:
-        tree = ast.parse(artifact.source)
+        tree = parse(artifact.source)
     except SyntaxError as error:
-        yield f"source does not parse: line {error.lineno}: {error.msg}"
-        return
-    except (ValueError, RecursionError) as error:
-        yield f"source does not parse: {error}"
+        line = "" if error.lineno is None else f"line {error.lineno}: "
+        yield f"source does not parse: {line}{error.msg}"
         return
     yield from _imports(tree)
     function = _function(tree, artifact.method)

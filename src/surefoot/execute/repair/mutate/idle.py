@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
 from surefoot.execute.repair.unread import unread
-from surefoot.execute.source import FunctionNode, TextEdit, expression_of, last_name
+from surefoot.execute.source import FunctionNode, TextEdit, last_name
+from surefoot.syntax import expression_of
 
 _CONDITIONS = {"or": 0.5, "and": 0.5}
 _NUMBERS = {"+": 0.3, "-": 0.2, "*": 0.2}

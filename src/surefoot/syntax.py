@@ -1,0 +1,52 @@
+"""Python source into syntax trees, from any thread.
+
+CPython before 3.11.8 and 3.12.2 counts the depth of all trees that are being built in one place (gh-106905): two
+threads that parse at once break each other now and then with a `SystemError`. Here one parses at a time.
+"""
+
+import ast
+import threading
+import warnings
+from typing import Final, Literal, cast, overload
+
+_PARSING: Final = threading.Lock()
+
+
+@overload
+def parse(source: str | bytes) -> ast.Module: ...
+
+
+@overload
+def parse(source: str | bytes, mode: Literal["eval"]) -> ast.Expression: ...
+
+
+def parse(
+    source: str | bytes, mode: Literal["exec", "eval"] = "exec"
+) -> ast.Module | ast.Expression:
+    """The syntax tree; `SyntaxError` for whatever is no Python of this interpreter's version.
+
+    What the compiler would warn of is not said.
+    """
+    try:
+        with _PARSING, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, mode=mode)
+    except (ValueError, RecursionError, MemoryError) as error:  # a null byte; too deep
+        raise SyntaxError(str(error) or type(error).__name__) from error
+    return cast("ast.Module | ast.Expression", tree)
+
+
+def tree_of(source: str | bytes) -> ast.Module | None:
+    """The syntax tree, or None when the source is no Python."""
+    try:
+        return parse(source)
+    except SyntaxError:
+        return None
+
+
+def expression_of(text: str) -> ast.expr | None:
+    """The syntax tree of the one expression that a text holds, or None."""
+    try:
+        return parse(text.strip(), "eval").body
+    except SyntaxError:
+        return None
