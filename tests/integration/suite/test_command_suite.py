@@ -25,9 +25,18 @@ def node_version() -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", said.stdout))
 
 
+def cargo_runs() -> bool:
+    """Whether there is a cargo with a toolchain; rustup puts one in place before it has any."""
+    cargo = shutil.which("cargo")
+    return (
+        cargo is not None
+        and subprocess.run([cargo, "--version"], capture_output=True, check=False).returncode == 0
+    )
+
+
 needs_node = pytest.mark.skipif(node_version() < (20, 15), reason="node 20.15 or later is missing")
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is missing")
-needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is missing")
+needs_cargo = pytest.mark.skipif(not cargo_runs(), reason="cargo is missing, or has no toolchain")
 
 CART = "export function total(prices) {\n  let sum = 0;\n  for (const p of prices) sum -= p;\n  return sum;\n}\n"
 FIXED = CART.replace("-=", "+=")
