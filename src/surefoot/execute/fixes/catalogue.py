@@ -1,6 +1,5 @@
 """Which finding has which mechanical fixes, and the candidates that come of them."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -100,7 +99,4 @@ def _ways(rewriter: Rewriter | None, source: Source | None, finding: Finding) ->
 def _quiet(path: str, text: str, oldest: Version | None = None) -> Source | None:
     if not path.endswith((".py", ".pyi")):
         return None
-    with warnings.catch_warnings():
-        # What the parser thinks of the project's escapes is a finding of its own.
-        warnings.simplefilter("ignore")
-        return parse(path, text, oldest=oldest)
+    return parse(path, text, oldest=oldest)

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
 
-from surefoot.syntax import parse, tree_of
+from surefoot.syntax import tree_of
+from surefoot.toolbox import units
 from surefoot.toolbox.bounds import named
 from surefoot.toolbox.forged.artifact import Artifact
 
@@ -73,11 +74,9 @@ def _source(artifact: Artifact) -> Iterator[str]:
     if len(artifact.source) > MOST_CHARACTERS:
         yield f"source has {len(artifact.source)} characters, over {MOST_CHARACTERS}; write less"
         return
-    try:
-        tree = parse(artifact.source)
-    except SyntaxError as error:
-        line = "" if error.lineno is None else f"line {error.lineno}: "
-        yield f"source does not parse: {line}{error.msg}"
+    tree = units.tree_of(artifact.source)
+    if isinstance(tree, str):
+        yield f"source does not parse: {tree}"
         return
     yield from _imports(tree)
     function = _function(tree, artifact.method)
