@@ -86,7 +86,7 @@ def test_of_many_answers_a_few_pass_by_chance() -> None:
 def test_six_answers_that_agree_need_no_more() -> None:
     """Whatever failed and whatever else passes: twice as many as for anything else, some of which had not seen the code."""
     f = frozenset({"m.py::f"})
-    many = passing("many", "a b", samples=6, fresh=2, changed_lines=9, changed=f)
+    many = passing("many", "a b", samples=6, fresh=1, changed_lines=9, changed=f)
     few = passing("few", "a c", samples=3, changed_lines=2, changed=f)
     edit = passing("edit", "a d", edited=True, prior=0.9)
 
@@ -103,6 +103,28 @@ def test_six_answers_that_agree_need_no_more() -> None:
     assert chosen(replace(many, lost=True), few).taken is None
     assert chosen(replace(many, idle=True), few).taken is None
     assert chosen(replace(many, unwritten=True), few).taken is None
+
+
+def test_two_that_wrote_the_function_anew_and_agree_need_no_more() -> None:
+    """Whatever failed and whatever else passes, unless another one that wrote it anew is among that, or something is lost."""
+    anew = passing("anew", "a b", samples=2, fresh=2, changed_lines=9)
+    seen = passing("seen", "a c", samples=2, changed_lines=2)
+    edit = passing("edit", "a d", edited=True, prior=0.9)
+
+    def chosen(anew: Passing, seen: Passing) -> Choice:
+        return choose([anew, seen, edit], WEIGHTS, missed={"m.py::f": 40})
+
+    seen = replace(seen, samples=1)
+    assert chosen(anew, seen).taken is anew
+    assert chosen(anew, seen).confidence < WEIGHTS.need
+    assert chosen(replace(anew, fresh=1), seen).taken is None
+    assert chosen(anew, replace(seen, fresh=1)).taken is None
+    assert chosen(replace(anew, examples=(False,)), seen).taken is None
+    assert chosen(replace(anew, lost=True), seen).taken is None
+    assert chosen(replace(anew, idle=True), seen).taken is None
+    assert chosen(replace(anew, unwritten=True), seen).taken is None
+    assert choose([anew], WEIGHTS).taken is anew
+    assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
 
 def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:
@@ -130,18 +152,21 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     assert choose([edit, replace(anew, fresh=0)], WEIGHTS).taken is not None
 
 
-def test_where_answers_fail_an_edit_needs_two_that_agree() -> None:
-    """Or nine tenths of the likelihood: weak tests let many an edit pass, and one of many answers. Where nobody answered, edits are all there is."""
+def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:
+    """Two, one of which wrote it anew, or three that saw the code. Or nine tenths of the likelihood: weak tests let many an edit pass, and one of many answers. Where nobody answered, edits are all there is."""
     edit = passing("edit", "a b", edited=True, prior=0.9, examples=(True,), likely=-2.0)
     one = replace(edit, samples=1)
     fail = {"m.py::f": 4}
     reasons = [choose([p], WEIGHTS, missed=fail).reason for p in (edit, one)]
-    assert "not sure: 0 of 2 answers" in reasons[0]
-    assert "not sure: 1 of 2 answers" in reasons[1]
+    assert "not sure: 0 of 3 answers" in reasons[0]
+    assert "not sure: 1 of 3 answers" in reasons[1]
     assert choose([edit], WEIGHTS).taken is edit
     assert choose([one], WEIGHTS, missed={"m.py::f": 0}).taken is one
     assert choose([replace(edit, likely=6.0)], WEIGHTS, missed=fail).taken is not None
-    assert choose([replace(edit, samples=2)], WEIGHTS, missed=fail).taken is not None
+    two = replace(edit, samples=2)
+    assert choose([two], WEIGHTS, missed=fail).taken is None
+    assert choose([replace(two, fresh=1)], WEIGHTS, missed=fail).taken is not None
+    assert choose([replace(edit, samples=3)], WEIGHTS, missed=fail).taken is not None
 
 
 def test_patchwork_puts_nothing_aside() -> None:
@@ -354,7 +379,7 @@ def test_what_fails_where_the_unchanged_code_answers_comes_last() -> None:
 
 
 def test_what_is_unlike_all_known_results_is_not_taken() -> None:
-    """It is left out beside one that is like them; alone it is refused, however many speak for it, and the reason says why."""
+    """It is left out beside one that is like them; alone it is refused, and the reason says why, unless many say it, some of whom had not seen the code."""
     unlike = passing(
         "unlike", "a b", samples=9, edited=True, prior=0.7, unlike="has argument 2 items"
     )
@@ -363,6 +388,8 @@ def test_what_is_unlike_all_known_results_is_not_taken() -> None:
     choice = choose([unlike], WEIGHTS)
     assert choice.taken is None
     assert "that a result has argument 2 items holds of all known ones" in choice.reason
+    assert choose([replace(unlike, fresh=1)], WEIGHTS).taken is not None
+    assert choose([replace(unlike, samples=3, fresh=3)], WEIGHTS).taken is None
 
 
 def test_what_leaves_a_name_idle_comes_last() -> None:

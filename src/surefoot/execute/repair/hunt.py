@@ -29,7 +29,7 @@ from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect, context_of, values_in
 from surefoot.execute.repair.probe import Words
-from surefoot.execute.repair.select import Choice, Passing, choose
+from surefoot.execute.repair.select import Choice, Passing, Weights, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
@@ -119,11 +119,7 @@ class Hunt:
         self._task = ports.task
         self._notebook = ports.notebook
         self._model = _ModelState()
-        self._weights = (
-            replace(limits.weights, unaided=limits.large_unaided)
-            if self._is_large
-            else limits.weights
-        )
+        self._weights = self._asked_for()
         self._shown = [
             s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
         ]
@@ -140,6 +136,13 @@ class Hunt:
         """Behaviours whose code was read once more before it is taken."""
         self._beyond: dict[str, Words] = {}
         """By id of a candidate that came of it, the behaviour that left a slip."""
+
+    def _asked_for(self) -> Weights:
+        """What selection asks for here. Of a test that the model wrote itself two answers of it are no word from elsewhere."""
+        weights = self._limits.weights
+        if self._is_large:
+            weights = replace(weights, unaided=self._limits.large_unaided)
+        return replace(weights, anew=weights.many) if self._case.guessed else weights
 
     @property
     def failure(self) -> ModelFailure | None:

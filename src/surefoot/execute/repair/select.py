@@ -62,7 +62,7 @@ class Weights:
     Likewise answers for one that does not hold an example of docstring or issue.
     """
     heard: int = 2
-    """Answers that a behaviour needs which has not `agreed` of the likelihood, where other answers fail.
+    """Answers that a behaviour needs which has not `agreed` of the likelihood, where other answers fail, and `unaided` where all of them saw the code.
 
     Of many that miss one hits the known tests by chance, and so does one of many edits.
     """
@@ -78,6 +78,11 @@ class Weights:
     """Answers that are enough by themselves, where some had not seen the code that is there and every other behaviour has half as many at most.
 
     Of many that miss a few pass by chance, but those do not agree with each other.
+    """
+    anew: int = 2
+    """Answers that are enough where all of them wrote the function without having seen its code, and no other one that did passes.
+
+    A mistake that they share has to be one that the known tests and the examples do not show, and that each of them made by itself.
     """
 
 
@@ -275,26 +280,29 @@ def _doubts(
     says nothing of any other. Answers that wrote the function anew do.
     """
     first = best.members[0]
+    many, anew = _is_said_by_many(best, others, weights), _is_said_anew(best, others, weights)
     if best.is_one_answer and best.beyond:
         yield f"{first.candidate.description} to a model, which no answer says"
-    if first.unlike:
+    if first.unlike and not many:
         yield f"that a result {first.unlike} holds of all known ones and not of all of its own"
     if best.is_one_answer:
         yield "one answer alone, which nothing else agrees with"
-    if best.is_unaided and best.likely < weights.agreed and best.voices < weights.unaided:
+    few = best.likely < weights.agreed and best.voices < weights.unaided
+    if best.is_unaided and few and not anew:
         yield f"{best.voices} of {weights.unaided} voices, and no single edit does the same"
     if not all(first.examples) and best.samples < weights.unaided:
         yield f"{best.samples} of {weights.unaided} answers against an example that it does not hold"
-    against = max((c.fresh for c in _rivals(best, others)), default=0)
+    against = _written_anew(best, others)
     if best.fresh < against:
         told = f"answers that had not seen the code: {best.fresh} do this"
         yield f"{told}, {against} something else"
     if best.unheard:
         yield f"changed at once, and no answer about {best.unheard[0]} agrees"
-    if confidence < weights.need and not _is_said_by_many(best, others, weights):
+    if confidence < weights.need and not many and not anew:
         yield f"{weights.need:.2f} is needed"
-    if any(missed.values()) and best.samples < weights.heard and best.likely < weights.agreed:
-        yield f"{best.samples} of {weights.heard} answers, and it is not likely"
+    heard = weights.heard if best.fresh else max(weights.heard, weights.unaided)
+    if any(missed.values()) and best.samples < heard and best.likely < weights.agreed:
+        yield f"{best.samples} of {heard} answers, and it is not likely"
 
 
 def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
@@ -342,6 +350,18 @@ def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights)
     rivals = max((c.samples for c in _rivals(best, others)), default=0)
     enough = best.fresh > 0 and best.samples >= max(weights.many, 2 * rivals)
     return enough and _is_sound(first) and not first.unwritten
+
+
+def _is_said_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
+    """Whether so many answers that had not seen the code agree, and no other one that had not passes."""
+    first = best.members[0]
+    enough = best.fresh >= weights.anew and not _written_anew(best, others)
+    return enough and _is_sound(first) and not first.unwritten
+
+
+def _written_anew(best: Cluster, others: Sequence[Cluster]) -> int:
+    """Most answers that had not seen the code and speak for one of the others."""
+    return max((c.fresh for c in _rivals(best, others)), default=0)
 
 
 def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
