@@ -90,6 +90,25 @@ def test_words_that_are_few_and_frequent_are_all_there_are() -> None:
     assert {w for (text,) in said for w in text.split()} > {"one", "two", "three"}
 
 
+def test_texts_have_other_words_that_the_code_knows() -> None:
+    """Where three words or more and half of all stand in it: `eight` may be given to what reads `three` and `nine`. Where all of five do, there are no others."""
+    written = {"one", "three", "five", "eight", "nine", "a sentence", ""}
+
+    def words(*seen: tuple[object, ...]) -> set[str]:
+        made = repr(like(seen, seed=1, count=192, written=written))
+        return {word for word in ("eight", "nine", "a sentence") if word in made}
+
+    assert words(("three five",), ("one x two",), ("five y",)) == {"eight", "nine"}
+    assert words((["three", "five"],), (["one"],)) == {"eight", "nine"}
+    assert words(("three five",), ("five",)) == set()
+    assert words(("three five one",), ("a b c d",)) == set()
+    closed = like([("three five one",), ("one five",)], seed=1, count=60, written=written)
+    assert {word for (text,) in closed for word in text.split()} == written - {"a sentence", ""}
+    assert like([("three five one",)], seed=1, count=9) == like(
+        [("three five one",)], seed=1, count=9, written={"three", "five", "nine"}
+    )
+
+
 def test_some_have_a_value_in_two_arguments() -> None:
     """A limit that is an item, a length that is given, two texts that are equal; a quarter at most, and no relation is broken."""
     made = like([([1, 2, 4], 100), ([1, 20, 4], 5), ([7, 3], 22)], seed=1, count=48)

@@ -90,7 +90,8 @@ def probe_for(
         return None
     known = examples_of(suspect, files, issue) if unit.class_name is None else ()
     seen = [a for e in known if (a := arguments_of(e.call)) is not None]
-    inputs = (*seen[:count], *like(seen, seed=seed, count=count))
+    texts = _texts_of(files.product[suspect.path])
+    inputs = (*seen[:count], *like(seen, seed=seed, count=count, written=texts))
     if not inputs:
         stories = _stories(unit, files, failing, seed=seed, count=count // _A_STORY)
         return probe_of_stories(beside, stories) if stories else None
@@ -499,6 +500,12 @@ def again_in(source: Source, unit: CodeUnit | None) -> CodeUnit | None:
     """A unit as it stands in another version of its file."""
     named = [u for u in units(source) if unit is not None and u.qualname == unit.qualname]
     return named[-1] if named else None
+
+
+def _texts_of(source: Source) -> frozenset[str]:
+    """Texts that stand in a file."""
+    constants = (n for n in ast.walk(source.tree) if isinstance(n, ast.Constant))
+    return frozenset(n.value for n in constants if isinstance(n.value, str))
 
 
 def _is_unwritten(source: Source, unit: CodeUnit | None) -> bool:

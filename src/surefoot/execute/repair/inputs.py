@@ -10,7 +10,7 @@ import itertools
 import random
 import re
 import string
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from typing import Final, TypeAlias, TypeVar
 
 Arguments: TypeAlias = tuple[object, ...]
@@ -32,19 +32,26 @@ _CLOSED: Final = 5
 
 Likewise words for each length that they have, and words for each different one.
 """
+_WRITTEN: Final = 3
+"""Different words of texts that stand in the code from which on texts may have others that do, where half of all seen ones do; where all of several do, no others."""
 _SHARING: Final = 4
 """Of so many inputs one has a value in two arguments, where there is such a one."""
 _MOST_SHARED: Final = 12
 """Items of an argument that another one is given, and seen argument lists in which one is."""
 
 
-def like(seen: Sequence[Arguments], *, seed: int, count: int) -> tuple[Arguments, ...]:
-    """At most `count` new argument lists that keep what all seen ones have in common; up to a quarter of them have a value in two arguments."""
+def like(
+    seen: Sequence[Arguments], *, seed: int, count: int, written: Collection[str] = ()
+) -> tuple[Arguments, ...]:
+    """At most `count` new argument lists that keep what all seen ones have in common; up to a quarter of them have a value in two arguments.
+
+    `written` are texts that stand in the code: where words of the seen ones are among them, others of them are given, too.
+    """
     usable = [args for args in seen if args and len(repr(args)) <= _MAX_TEXT]
     if not usable:
         return ()
     chance = random.Random(seed)  # noqa: S311  # inputs, not secrets
-    common = _Common(usable)
+    common = _Common(usable, written)
     known = {repr(args) for args in seen}
     shared = {repr(a): a for a in common.shared(chance) if common.holds(a)}
     fresh = [args for key, args in shared.items() if key not in known]
@@ -178,11 +185,12 @@ def _first(value: object, count: int) -> object:
 class _Common:
     """Facts that hold for all seen argument lists of the most frequent length."""
 
-    def __init__(self, seen: Sequence[Arguments]) -> None:
+    def __init__(self, seen: Sequence[Arguments], written: Collection[str]) -> None:
         lengths = [len(args) for args in seen]
         length = max(sorted(set(lengths)), key=lengths.count)
         self._seen = [args for args in seen if len(args) == length]
-        self._columns = [_Kind([args[place] for args in self._seen]) for place in range(length)]
+        columns = [[args[place] for args in self._seen] for place in range(length)]
+        self._columns = [_Kind(column, written) for column in columns]
         self._rules = _kept_relations(self._seen)
 
     def vary(self, chance: random.Random) -> Arguments:
@@ -269,7 +277,7 @@ def _same_length(a: int, b: int) -> Callable[[Arguments], bool]:
 class _Kind:
     """What the values at one place have in common."""
 
-    def __init__(self, values: Sequence[object]) -> None:
+    def __init__(self, values: Sequence[object], written: Collection[str] = ()) -> None:
         self._values = list(values)
         self._types = {type(v) for v in values}
         numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -285,11 +293,16 @@ class _Kind:
         closed = len(words) >= _CLOSED * max(1, len(lengths)) and any(" " in t for t in texts)
         self._word_lengths = lengths if closed else None
         few = {*words}
+        known = (few & {*written}) - {""}
+        told = len(known) >= max(_WRITTEN, len(few - {""}) / 2)
+        self._written = sorted(w for w in written if w and " " not in w) if told else []
         self._words = few if len(few) > 1 and len(words) >= _CLOSED * len(few) else None
+        if self._written and len(words) >= _CLOSED and known == few - {""}:
+            self._words = {*self._written}
         rows = [v for v in values if isinstance(v, list | tuple)]
         self._lengths = {len(v) for v in rows} | {len(t) for t in texts}
         items = [x for v in rows for x in v]
-        self._items = _Kind(items) if items else None
+        self._items = _Kind(items, written) if items else None
         long = [v for v in rows if len(v) > 1]
         several = len(long) >= _SHAPE_SAMPLES
         self._ordered = several and all(_ordered(v) for v in long)
@@ -392,6 +405,9 @@ class _Kind:
             value[:place] + other,
             other,
         ]
+        if self._written:
+            some = [chance.choice([w, *self._written]) for w in words]
+            options += [" ".join(some)] * _WRITTEN
         return chance.choice(options)
 
     def _row(self, value: list[object], chance: random.Random) -> list[object]:
