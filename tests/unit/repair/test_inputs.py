@@ -102,6 +102,8 @@ def test_texts_have_other_words_that_the_code_knows() -> None:
     assert words((["three", "five"],), (["one"],)) == {"eight", "nine"}
     assert words(("three five",), ("five",)) == set()
     assert words(("three five one",), ("a b c d",)) == set()
+    free = like([("three five one",), ("x y",)], seed=1, count=60, written=written)
+    assert any({*text.split()} - written for (text,) in free)
     closed = like([("three five one",), ("one five",)], seed=1, count=60, written=written)
     assert {word for (text,) in closed for word in text.split()} == written - {"a sentence", ""}
     assert like([("three five one",)], seed=1, count=9) == like(

@@ -124,6 +124,8 @@ def test_two_that_wrote_the_function_anew_and_agree_need_no_more() -> None:
     assert chosen(replace(anew, idle=True), seen).taken is None
     assert chosen(replace(anew, unwritten=True), seen).taken is None
     assert choose([anew], WEIGHTS).taken is anew
+    assert choose([replace(anew, lost=True)], WEIGHTS).taken is None
+    assert choose([replace(anew, idle=True)], WEIGHTS).taken is None
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
 
