@@ -155,7 +155,7 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
 
 
 def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:
-    """Two, one of which wrote it anew, or three that saw the code. Or nine tenths of the likelihood: weak tests let many an edit pass, and one of many answers. Where nobody answered, edits are all there is."""
+    """Two, one of which wrote it anew, or three that saw the code, where a model finds it unlikely. Or nine tenths of the likelihood: weak tests let many an edit pass, and one of many answers. Where nobody answered, edits are all there is."""
     edit = passing("edit", "a b", edited=True, prior=0.9, examples=(True,), likely=-2.0)
     one = replace(edit, samples=1)
     fail = {"m.py::f": 4}
@@ -169,6 +169,9 @@ def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:
     assert choose([two], WEIGHTS, missed=fail).taken is None
     assert choose([replace(two, fresh=1)], WEIGHTS, missed=fail).taken is not None
     assert choose([replace(edit, samples=3)], WEIGHTS, missed=fail).taken is not None
+    unweighed = replace(two, likely=None)
+    assert choose([unweighed], WEIGHTS, missed=fail).taken is unweighed
+    assert choose([replace(unweighed, samples=1)], WEIGHTS, missed=fail).taken is None
 
 
 def test_patchwork_puts_nothing_aside() -> None:

@@ -62,7 +62,7 @@ class Weights:
     Likewise answers for one that does not hold an example of docstring or issue.
     """
     heard: int = 2
-    """Answers that a behaviour needs which has not `agreed` of the likelihood, where other answers fail, and `unaided` where all of them saw the code.
+    """Answers that a behaviour needs which has not `agreed` of the likelihood, where other answers fail, and `unaided` where it was weighed and all of them saw the code.
 
     Of many that miss one hits the known tests by chance, and so does one of many edits.
     """
@@ -200,6 +200,11 @@ class Cluster:
         return tuple(sorted(changed - heard)) if len(changed) > 1 else ()
 
     @property
+    def is_weighed(self) -> bool:
+        """A model that fills gaps was asked how likely it is."""
+        return any(p.likely is not None for p in self.members)
+
+    @property
     def is_unanimous(self) -> bool:
         """The member to take first and all answers do the same on inputs unlike the known ones, too."""
         return len({self.members[0].apart, *(p.apart for p in self.members if p.samples)}) == 1
@@ -300,7 +305,8 @@ def _doubts(
         yield f"changed at once, and no answer about {best.unheard[0]} agrees"
     if confidence < weights.need and not many and not anew:
         yield f"{weights.need:.2f} is needed"
-    heard = weights.heard if best.fresh else max(weights.heard, weights.unaided)
+    doubted = best.is_weighed and not best.fresh
+    heard = max(weights.heard, weights.unaided) if doubted else weights.heard
     if any(missed.values()) and best.samples < heard and best.likely < weights.agreed:
         yield f"{best.samples} of {heard} answers, and it is not likely"
 
