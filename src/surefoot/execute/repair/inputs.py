@@ -295,7 +295,7 @@ class _Kind:
         few = {*words}
         known = (few & {*written}) - {""}
         told = len(known) >= max(_WRITTEN, len(few - {""}) / 2)
-        self._written = sorted(w for w in written if w and " " not in w) if told else []
+        self._written = sorted(w for w in written if w.split() == [w]) if told else []
         self._words = few if len(few) > 1 and len(words) >= _CLOSED * len(few) else None
         if self._written and len(words) >= _CLOSED and known == few - {""}:
             self._words = {*self._written}
