@@ -74,7 +74,7 @@ def rewrites(
     """
     ways: dict[str, dict[str, list[TextEdit]]] = {}
     about: dict[str, Rewrite] = {}
-    sources = {path: source for path in texts if (source := _quiet(path, texts[path], oldest))}
+    sources = {path: source for path in texts if (source := _python(path, texts[path], oldest))}
     for finding in findings:
         source = sources.get(finding.file)
         rewriter = REWRITERS.get((finding.tool, finding.rule))
@@ -87,7 +87,7 @@ def rewrites(
     found: list[Candidate] = []
     for name, by_file in ways.items():
         new = {path: apply(texts[path], edits) for path, edits in by_file.items()}
-        if all(_quiet(path, text) for path, text in new.items()):
+        if all(_python(path, text) for path, text in new.items()):
             found.append(candidate(f"fix:{name}", new, about[name].description, about[name].prior))
     return found
 
@@ -96,7 +96,5 @@ def _ways(rewriter: Rewriter | None, source: Source | None, finding: Finding) ->
     return iter(()) if rewriter is None or source is None else rewriter(source, finding)
 
 
-def _quiet(path: str, text: str, oldest: Version | None = None) -> Source | None:
-    if not path.endswith((".py", ".pyi")):
-        return None
-    return parse(path, text, oldest=oldest)
+def _python(path: str, text: str, oldest: Version | None = None) -> Source | None:
+    return parse(path, text, oldest=oldest) if path.endswith((".py", ".pyi")) else None

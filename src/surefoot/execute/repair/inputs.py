@@ -34,6 +34,8 @@ Likewise words for each length that they have, and words for each different one.
 """
 _WRITTEN: Final = 3
 """Different words of texts that stand in the code from which on texts may have others that do, where half of all seen ones do; where all of several do, no others."""
+_OFTEN: Final = 3
+"""How many of the ways to vary a text give it words of the code, where it may have them: about a fifth."""
 _SHARING: Final = 4
 """Of so many inputs one has a value in two arguments, where there is such a one."""
 _MOST_SHARED: Final = 12
@@ -407,7 +409,7 @@ class _Kind:
         ]
         if self._written:
             some = [chance.choice([w, *self._written]) for w in words]
-            options += [" ".join(some)] * _WRITTEN
+            options += [" ".join(some)] * _OFTEN
         return chance.choice(options)
 
     def _row(self, value: list[object], chance: random.Random) -> list[object]:

@@ -348,21 +348,21 @@ def _is_sound(first: Passing) -> bool:
 
 
 def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
-    """Whether so many answers agree that neither what was missed nor what else passes speaks against them.
-
-    Of a function that is still to be written there is no code that some of them could have seen.
-    """
-    first = best.members[0]
+    """Whether so many answers agree that neither what was missed nor what else passes speaks against them."""
     rivals = max((c.samples for c in _rivals(best, others)), default=0)
     enough = best.fresh > 0 and best.samples >= max(weights.many, 2 * rivals)
-    return enough and _is_sound(first) and not first.unwritten
+    return enough and _may_be_agreed_on(best.members[0])
 
 
 def _is_said_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
     """Whether so many answers that had not seen the code agree, and no other one that had not passes."""
-    first = best.members[0]
     enough = best.fresh >= weights.anew and not _written_anew(best, others)
-    return enough and _is_sound(first) and not first.unwritten
+    return enough and _may_be_agreed_on(best.members[0])
+
+
+def _may_be_agreed_on(first: Passing) -> bool:
+    """Whether answers that agree may be enough: nothing speaks against it, and there was code that some of them had not seen."""
+    return _is_sound(first) and not first.unwritten
 
 
 def _written_anew(best: Cluster, others: Sequence[Cluster]) -> int:
