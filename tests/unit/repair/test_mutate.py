@@ -55,6 +55,8 @@ FIXES = [
     ("return (a or b) != 2", "return (a or b) not in (1, 2)"),
     ("return a == 'y'", "return a in ('y', 'Y')"),
     ("return 10", "return 9"),
+    ("return sorted(items[::2]) + items[::2]", "return sorted(items[::3]) + items[::3]"),
+    ("return a - 1, b - 1", "return a - (-1), b - (-1)"),
     ("return [x for x in items if x]", "return [x for x in items]"),
     ("return [x for x in items]", "return [x for x in items if x]"),
     ("return -a", "return a"),

@@ -65,6 +65,8 @@ _BINARY_SWAPS: Final[Mapping[str, Mapping[str, float]]] = {
 _ORDERED: Final = frozenset({"-", "/", "//", "%", "**", "+", "<<", ">>"})
 _INT_LIMIT: Final = 10**6
 _SHORT: Final = 40
+_ALL_AT_ONCE: Final = 0.4
+"""Part of its weight that a change keeps which is made in several places at once."""
 
 
 def expression_mutations(site: Site) -> Iterator[Mutation]:
@@ -73,6 +75,7 @@ def expression_mutations(site: Site) -> Iterator[Mutation]:
         yield from _of_operator(site, node)
         yield from _of_other(site, node)
     yield from _offsets(site)
+    yield from _repeated(site)
 
 
 def _of_operator(site: Site, node: ast.AST) -> Iterator[Mutation]:
@@ -282,25 +285,44 @@ def _constant(site: Site, node: ast.Constant) -> Iterator[Mutation]:
 
 
 def _integer(site: Site, node: ast.Constant, value: int) -> Iterator[Mutation]:
-    ranked = {value + 1: 0.6, value - 1: 0.6}
-    for other, weight in ((0, 0.4), (1, 0.4), (2, 0.3), (-1, 0.3), (10, 0.1), (-value, 0.3)):
-        ranked.setdefault(other, weight)
-    for other_node in site.of(ast.Constant):
-        if isinstance(other_node, ast.Constant) and type(other_node.value) is int:
-            ranked.setdefault(other_node.value, 0.2)
-    ranked.setdefault(value * 2, 0.12)
-    ranked.setdefault(value // 2, 0.1)
-    if abs(value) < _INT_LIMIT:
-        ranked.setdefault(value * 10, 0.08)
     parent = site.parent(node)
     signed = parent if isinstance(parent, ast.UnaryOp) else None
-    for other, weight in ranked.items():
-        if other != value and not (signed and other < 0):
+    for other, weight in _integers(site, value):
+        if not (signed and other < 0):
             place = signed if signed and isinstance(signed.op, ast.USub) and other == 0 else node
             yield site.replace(place, str(other), "constant", weight)
     if isinstance(parent, ast.Assign | ast.AnnAssign | ast.keyword | ast.arguments):
         for text in ("float('inf')", "float('-inf')", "None"):
             yield site.replace(node, text, "constant", 0.15)
+
+
+def _integers(site: Site, value: int) -> Iterator[tuple[int, float]]:
+    """Which integers one may have been meant to be, each with its weight."""
+    ranked = {value + 1: 0.6, value - 1: 0.6}
+    for other, weight in ((0, 0.4), (1, 0.4), (2, 0.3), (-1, 0.3), (10, 0.1), (-value, 0.3)):
+        ranked.setdefault(other, weight)
+    for node in site.of(ast.Constant):
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            ranked.setdefault(node.value, 0.2)
+    ranked.setdefault(value * 2, 0.12)
+    ranked.setdefault(value // 2, 0.1)
+    if abs(value) < _INT_LIMIT:
+        ranked.setdefault(value * 10, 0.08)
+    return ((other, weight) for other, weight in ranked.items() if other != value)
+
+
+def _repeated(site: Site) -> Iterator[Mutation]:
+    """An integer that a statement has several times, replaced everywhere in it: `rows[::2] = sorted(rows[::2])`."""
+    places: dict[tuple[int, int], list[ast.Constant]] = {}
+    for node in site.of(ast.Constant):
+        if not isinstance(node, ast.Constant) or isinstance(site.parent(node), ast.UnaryOp):
+            continue
+        if type(node.value) is int:
+            places.setdefault((id(site.statement(node)), node.value), []).append(node)
+    for (_, value), nodes in places.items():
+        for other, weight in _integers(site, value) if len(nodes) > 1 else ():
+            edits = [e for n in nodes for e in site.replace(n, str(other), "", 0).edits]
+            yield site.edit(edits, nodes[0], "constant", weight * _ALL_AT_ONCE)
 
 
 def _string(site: Site, node: ast.Constant, value: str) -> Iterator[Mutation]:
