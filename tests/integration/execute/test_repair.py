@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.integration.shop import BREAKS, DISCOUNT, ONLY_THE_TEST, RIGHT, TESTS, Shop
+from tests.integration.shop import BREAKS, CODE, DISCOUNT, ONLY_THE_TEST, RIGHT, TESTS, Shop
 
 from surefoot.execute.repair.limits import RepairLimits
 
@@ -166,6 +166,30 @@ def test_a_few_answers_of_many_are_no_surer_in_the_second_turn(tmp_path: Path) -
     told = [e["text"] for e in shop.events(run) if e.get("topic") == "selection"]
     assert len(told) > 1
     assert all(text.startswith("not sure") for text in told), told
+
+
+@pytest.mark.parametrize("guessed", [False, True], ids=["known test", "test of the model"])
+def test_two_answers_that_wrote_it_anew_are_enough_for_a_known_test_alone(
+    tmp_path: Path, *, guessed: bool
+) -> None:
+    """What a model makes of an issue is in its answers and in its test alike."""
+    told = CODE.replace("rounded to cents", "rounded to cents as people do")
+    shop = Shop(tmp_path, TESTS if guessed else TESTS + DISCOUNT, code=told)
+    draft = "```python\nfrom shop import total\n\n\ndef test_off():\n    assert total([10, 20], 10) == 27.0\n"
+    wrong = "def total(prices, discount=0):\n    return 0.5\n"
+    rules = [
+        {"purpose": "reproduce_test", "reply": draft},
+        {"pattern": "Write the function", "replies": [LONG_WAY, *[wrong] * 9]},
+        {"pattern": "total", "reply": wrong},
+    ]
+    run = shop.solve(
+        rules,
+        issue="`total` forgets a discount of 10: 10 and 20 are 27.0 then",
+        context_tokens=8_192,
+    )
+    assert run["status"] == ("blocked" if guessed else "complete"), run["reason"]
+    chosen = [str(e["text"]) for e in shop.events(run) if e.get("topic") == "selection"]
+    assert "2 samples and 0 edits agree" in chosen[-1]
 
 
 ALONE = """import os
