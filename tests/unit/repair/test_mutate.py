@@ -195,6 +195,19 @@ def test_an_inner_function_that_nothing_calls_is_used() -> None:
     assert text.format("sorted(g(items))") not in mutants(text.format("sorted(items), g(1)"))
 
 
+def test_an_inner_function_that_nothing_calls_is_asked() -> None:
+    """Of what a condition looks at, and of each item of a comprehension without one; of items that are read, too."""
+    asks = ("def g(n):", "    return n > 1")
+    loop = body(*asks, "while a or b:", "    a = b", "return items[a]", head="def f(a, b, items):")
+    found = mutants(loop)
+    for told in ("(a or b) and g(a)", "(a or b) and not g(b)", "(a or b) or g(b)"):
+        assert loop.replace("a or b", told) in found
+    assert loop.replace("items[a]", "g(items[a])") in found
+    each = body(*asks, "return [x for x in items{}]", head="def f(items):")
+    assert each.format(" if g(x)") in mutants(each.format(""))
+    assert each.format(" if x and g(x)") in mutants(each.format(" if x"))
+
+
 def test_conditions_on_twins_are_joined() -> None:
     """What is asked of one of two names that differ in a number is asked of the other one as well."""
     text = body("if {}:", "    return x2", "return x1", head="def f(x1, x2, y):")

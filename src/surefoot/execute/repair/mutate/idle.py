@@ -9,6 +9,7 @@ from surefoot.execute.source import FunctionNode, TextEdit, last_name
 from surefoot.syntax import expression_of
 
 _CONDITIONS = {"or": 0.5, "and": 0.5}
+_ASKED = {"and": 0.5, "and not": 0.3, "or": 0.2}
 _NUMBERS = {"+": 0.3, "-": 0.2, "*": 0.2}
 _SORTING = {"sorted", "min", "max", "sort"}
 _SHORT = 60
@@ -17,7 +18,8 @@ _SHORT = 60
 def idle_mutations(site: Site) -> Iterator[Mutation]:
     """For a name `y` that nothing reads, `f(x)` becomes `f(x) or f(y)` and `f(x) and f(y)`, `x` becomes `x + y`.
 
-    For an inner function `g` that nothing calls, `sorted(x)` becomes `sorted(x, key=g)`, and `x` becomes `g(x)`.
+    For an inner function `g` that nothing calls, `sorted(x)` becomes `sorted(x, key=g)`, `x` becomes `g(x)`, and the condition
+    `x > y` becomes `x > y and g(x)`.
     """
     if not isinstance(site.root, FunctionNode):
         return
@@ -48,10 +50,32 @@ def _uses(site: Site, function: str) -> Iterator[Mutation]:
                 end = site.source.end(node) - 1
                 more = f"{', ' * bool(node.args)}key={function}"
                 yield site.edit([TextEdit(start=end, end=end, text=more)], node, "idle", 0.5)
-            case ast.Name(ctx=ast.Load()) if not _is_called(site, node) and _outside(site, node):
-                yield site.replace(node, f"{function}({node.id})", "idle", 0.4)
+            case (ast.Name() | ast.Subscript()) as read if _is_read(site, read):
+                yield site.replace(read, f"{function}({site.text(read)})", "idle", 0.4)
+            case ast.If(test=test) | ast.While(test=test) if _outside(site, node):
+                yield from _asked(site, test, function)
+            case ast.comprehension(ifs=[test]) if _outside(site, node):
+                yield from _asked(site, test, function)
+            case ast.comprehension(ifs=[], target=ast.Name(id=each)) if _outside(site, node):
+                end = site.source.end(node.iter)
+                asks = TextEdit(start=end, end=end, text=f" if {function}({each})")
+                yield site.edit([asks], node.iter, "idle", 0.5)
             case _:
                 pass
+
+
+def _is_read(site: Site, node: ast.Name | ast.Subscript) -> bool:
+    return isinstance(node.ctx, ast.Load) and not _is_called(site, node) and _outside(site, node)
+
+
+def _asked(site: Site, test: ast.expr, function: str) -> Iterator[Mutation]:
+    """A condition that asks a function, too, of each thing that it looks at: a name, or an item or attribute of one."""
+    text = site.text(test)
+    kept = f"({text})" if isinstance(test, ast.BoolOp | ast.IfExp | ast.NamedExpr) else text
+    things = (n for n in ast.walk(test) if isinstance(n, ast.Name | ast.Subscript | ast.Attribute))
+    for thing in dict.fromkeys(site.text(n) for n in things if not _is_called(site, n)):
+        for said, weight in _ASKED.items():
+            yield site.replace(test, f"{kept} {said} {function}({thing})", "idle", weight)
 
 
 def _outside(site: Site, node: ast.AST) -> bool:
