@@ -152,6 +152,10 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     assert "had not seen the code: 0 do this, 1 something else" in choice.reason
     assert choose([replace(edit, fresh=1), anew], WEIGHTS).taken is not None
     assert choose([edit, replace(anew, fresh=0)], WEIGHTS).taken is not None
+    two = replace(anew, samples=2, fresh=2)
+    assert choose([edit, two], WEIGHTS).taken is two
+    assert choose([replace(edit, fresh=1), two], WEIGHTS).taken is None
+    assert choose([edit, replace(two, lost=True)], WEIGHTS).taken is not two
 
 
 def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:

@@ -314,14 +314,16 @@ def _doubts(
 def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
     """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order.
 
-    What leaves a slip comes last, whatever speaks for it: nobody who did was asked about that line.
+    What leaves a slip comes last, whatever speaks for it: nobody who did was asked about that line. What answers that had not
+    seen the code agree on comes first: nothing else may be taken beside them.
     """
     said = sum(c.weight for c in clusters) or 1.0
     mended = frozenset[Words]().union(*(c.beyond for c in clusters))
 
-    def rank(one: Cluster) -> tuple[bool, float]:
+    def rank(one: Cluster) -> tuple[bool, bool, float]:
         slips = not one.beyond and one.members[0].words in mended
-        return slips, -b7(one.members[0], one.weight / said, weights, max_files)
+        anew = _is_said_anew(one, [c for c in clusters if c is not one], weights)
+        return slips, not anew, -b7(one.members[0], one.weight / said, weights, max_files)
 
     return tuple(sorted(clusters, key=rank))
 
