@@ -408,6 +408,47 @@ def test_an_example_that_no_edit_holds_is_not_passed_over(tmp_path: Path) -> Non
     assert "not sure" in shop.explained(run)
 
 
+FEWER = '''"""Words."""
+
+
+def fewer(first, second):
+    """The list with fewer letters in all; the first one where both have as many.
+
+    >>> fewer(["hi", "admin"], ["hI", "hi", "hi"])
+    ['hI', 'hi', 'hi']
+    """
+    one = 0
+    for word in first:
+        one -= len(word)
+    two = 0
+    for word in second:
+        two += len(word)
+    if one < two:
+        return first
+    return second
+'''
+LISTS = """from shop import fewer
+
+
+def test_fewer():
+    assert fewer(["hi", "admin"], ["hI", "Hi"]) == ["hI", "Hi"]
+    assert fewer(["4"], ["1", "2", "3"]) == ["4"]
+    assert fewer(["ab", "c"], ["abc"]) == ["ab", "c"]
+"""
+
+
+def test_where_an_edit_passes_that_breaks_an_example_likely_pairs_are_tried(tmp_path: Path) -> None:
+    """`one = len(word)` passes and is wrong; on top of it only something odd holds the example, and neither half of the right pair passes."""
+    shop = Shop(tmp_path, LISTS, code=FEWER, max_candidates=1_500)
+    right = FEWER.replace("one -=", "one +=").replace("one < two", "one <= two")
+    seen = {"pattern": "fewer", "reply": right[right.index("def") :]}
+    run = shop.solve([seen], issue="`fewer` gives the wrong list")
+    assert run["status"] == "complete", run["reason"]
+    assert shop.show(f"{run['commit']}:shop.py") == right
+    tried = [e for e in shop.events(run) if e["kind"] == "candidate.tried"]
+    assert "ast:compare&assign" in {e["generator"] for e in tried if e["passed"]}
+
+
 SPLIT_FAULTS = '''"""Words."""
 
 

@@ -302,8 +302,7 @@ class Hunt:
             # Of two faults a model has filled in both places, each by itself: what edits say there is another word.
             search.follow(1)
         for suspect in self._case.suspects[:1]:
-            if not self._trials.passing:
-                search.pairs(suspect)
+            search.pairs(suspect)
         search.complete()
         self._take()
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from surefoot.execute.repair.candidates import changed_places, from_mutations, with_files_of
 from surefoot.execute.repair.evidence import Probing, again_in, changed_source
@@ -115,10 +116,12 @@ class SyntaxSearch:
                 return
 
     def pairs(self, suspect: Suspect) -> None:
-        """Two of the likeliest edits at once, for bugs of which neither half shows by itself.
+        """Two of the likeliest edits at once, for bugs of which neither half shows by itself; only while nothing is all that is asked for.
 
         Where they stand says little: a fault that ends the call hides from the tests the lines behind it.
         """
+        if self._whole:
+            return
         source = self._product[suspect.path]
         likely = (
             *self._fills.get(suspect.key, ()),
@@ -127,7 +130,9 @@ class SyntaxSearch:
         pairs = [pair for pair in itertools.combinations(likely, 2) if _apart(*pair)]
         likeliest = sorted(pairs, key=lambda pair: -pair[0].weight * pair[1].weight)
         made = [from_mutations(source, pair) for pair in likeliest[: self._limits.pairs]]
-        self._try_all(made, suspect, "pairs of edits of")
+        least = max((count for count, _, _ in self._unmet), default=None)
+        refuse = None if least is None else partial(self._falls_short, suspect, least)
+        self._try_all(made, suspect, "pairs of edits of", refuse)
 
     def complete(self) -> None:
         """Further edits on those that pass, where none is all that is asked for: the tests ask for too little."""
@@ -135,12 +140,7 @@ class SyntaxSearch:
             return
         ordered = sorted(self._unmet, key=lambda lead: (-lead[0], *(-x for x in lead[1].rank)))
         for count, tried, suspect in ordered[: self._limits.leads]:
-
-            def refuse(candidate: Candidate, least: int = count, suspect: Suspect = suspect) -> str:
-                met = sum(self._met(candidate, suspect))
-                return "" if met > least else f"is {met} of what is asked for beside the tests"
-
-            self._further(tried, suspect, refuse)
+            self._further(tried, suspect, partial(self._falls_short, suspect, count))
             if self._whole:
                 return
 
@@ -283,6 +283,11 @@ class SyntaxSearch:
             elif self._trials.nearer(tried, gauge):
                 self._near.append((tried, suspect))
         self._trials.tell_rejected(told)
+
+    def _falls_short(self, suspect: Suspect, least: int, candidate: Candidate) -> str:
+        """Why a candidate is no more than what passes already; empty when it is."""
+        met = sum(self._met(candidate, suspect))
+        return "" if met > least else f"is {met} of what is asked for beside the tests"
 
     def _met(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
         """What is asked for beside the tests: the examples of docstring and issue, and that nothing lies idle."""
