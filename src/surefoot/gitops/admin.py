@@ -1,6 +1,9 @@
 """Linked worktrees as git keeps them: a folder, and an entry under `worktrees/` of the common git folder."""
 
 import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +73,8 @@ def checkouts(git: Git, common_dir: Path) -> tuple[Checkout, ...]:
 def make(git: Git, common_dir: Path, path: Path, *commit: str) -> Worktree:
     """Add a worktree without its files, on a branch, or detached with `("--detach", commit)`."""
     drop(common_dir, path)
-    git.run("worktree", "add", "--no-checkout", "--force", str(path), *commit)
+    with _alone(common_dir):
+        git.run("worktree", "add", "--no-checkout", "--force", str(path), *commit)
     for entry, folder in entries(common_dir).items():
         if folder == path:
             # Git copies the sparse checkout of the user's worktree into the new one.
@@ -78,6 +82,22 @@ def make(git: Git, common_dir: Path, path: Path, *commit: str) -> Worktree:
             (entry / "info" / "sparse-checkout").unlink(missing_ok=True)
             return Worktree(path=path, git_dir=entry)
     raise GitError(("git", "worktree", "add"), 0, f"no entry for {str(path)!r} was made")
+
+
+@contextlib.contextmanager
+def _alone(common_dir: Path) -> Iterator[None]:
+    """One at a time: git reads every entry when it adds one, and fails on that of another git which is not written yet.
+
+    The lock is on the folder itself, so that it leaves nothing in it and ends with whoever holds it.
+    """
+    folder = os.open(common_dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Some file systems lock no folders; git's own checks are all there is then.
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def is_on(entry: Path, branch: str) -> bool:

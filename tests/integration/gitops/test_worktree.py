@@ -1,8 +1,10 @@
 """The run's worktree in every kind of checkout, and the user's checkout the same, byte for byte, afterwards."""
 
+import fcntl
 import os
 import stat
 import subprocess
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -466,3 +468,22 @@ def test_an_empty_tree_is_a_tree(tmp_path: Path) -> None:
         workspace.commit(workspace.snapshot(), "turn", {})
         workspace.restore(workspace.base_tree)
         assert [p.name for p in workspace.path.iterdir()] == [".git"]
+
+
+def test_worktrees_are_added_one_at_a_time(user: ScratchRepository) -> None:
+    """Git reads every entry when it adds one, and fails on that of another git which is half written."""
+    git_dir = user.root / ".git"
+    held = os.open(git_dir, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    run = threading.Thread(target=turn, args=(user, {"src/app.py": "mended"}))
+    run.start()
+    inode = f":{git_dir.stat().st_ino} "
+    waits = False
+    while run.is_alive() and not waits:
+        lines = Path("/proc/locks").read_text().splitlines()
+        waits = any("->" in line and inode in line for line in lines)
+    assert waits
+    assert not (git_dir / "worktrees").exists()
+    os.close(held)
+    run.join()
+    assert user.git("log", "--format=%s", "-1", f"surefoot/{RUN}") == "turn 1"
