@@ -18,7 +18,7 @@ class RepairLimits:
     leads: int = 3
     """Edits that mended a part of what fails and are tried together with a second and a third one before anything is asked."""
     paired: int = 40
-    """Likeliest edits that are tried two at a time where none passes alone."""
+    """Likeliest edits that are tried two at a time where none that passes alone is all that is asked for."""
     pairs: int = 400
     """Pairs of them that are tried."""
     deeper: int = 160

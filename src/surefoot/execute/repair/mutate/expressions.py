@@ -301,9 +301,8 @@ def _integers(site: Site, value: int) -> Iterator[tuple[int, float]]:
     ranked = {value + 1: 0.6, value - 1: 0.6}
     for other, weight in ((0, 0.4), (1, 0.4), (2, 0.3), (-1, 0.3), (10, 0.1), (-value, 0.3)):
         ranked.setdefault(other, weight)
-    for node in site.of(ast.Constant):
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            ranked.setdefault(node.value, 0.2)
+    for _, other in _integer_places(site):
+        ranked.setdefault(other, 0.2)
     ranked.setdefault(value * 2, 0.12)
     ranked.setdefault(value // 2, 0.1)
     if abs(value) < _INT_LIMIT:
@@ -311,17 +310,22 @@ def _integers(site: Site, value: int) -> Iterator[tuple[int, float]]:
     return ((other, weight) for other, weight in ranked.items() if other != value)
 
 
+def _integer_places(site: Site) -> Iterator[tuple[ast.Constant, int]]:
+    """Where integers stand, in order, and which."""
+    for node in site.of(ast.Constant):
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            yield node, node.value
+
+
 def _repeated(site: Site) -> Iterator[Mutation]:
     """An integer that a statement has several times, replaced everywhere in it: `rows[::2] = sorted(rows[::2])`."""
     places: dict[tuple[int, int], list[ast.Constant]] = {}
-    for node in site.of(ast.Constant):
-        if not isinstance(node, ast.Constant) or isinstance(site.parent(node), ast.UnaryOp):
-            continue
-        if type(node.value) is int:
-            places.setdefault((id(site.statement(node)), node.value), []).append(node)
+    for node, value in _integer_places(site):
+        if not isinstance(site.parent(node), ast.UnaryOp):
+            places.setdefault((id(site.statement(node)), value), []).append(node)
     for (_, value), nodes in places.items():
         for other, weight in _integers(site, value) if len(nodes) > 1 else ():
-            edits = [e for n in nodes for e in site.replace(n, str(other), "", 0).edits]
+            edits = [site.put(node, str(other)) for node in nodes]
             yield site.edit(edits, nodes[0], "constant", weight * _ALL_AT_ONCE)
 
 

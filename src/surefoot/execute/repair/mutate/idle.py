@@ -52,9 +52,9 @@ def _uses(site: Site, function: str) -> Iterator[Mutation]:
                 yield site.edit([TextEdit(start=end, end=end, text=more)], node, "idle", 0.5)
             case (ast.Name() | ast.Subscript()) as read if _is_read(site, read):
                 yield site.replace(read, f"{function}({site.text(read)})", "idle", 0.4)
-            case ast.If(test=test) | ast.While(test=test) if _outside(site, node):
-                yield from _asked(site, test, function)
-            case ast.comprehension(ifs=[test]) if _outside(site, node):
+            case ast.If(test=test) | ast.While(test=test) | ast.comprehension(ifs=[test]) if (
+                _outside(site, node)
+            ):
                 yield from _asked(site, test, function)
             case ast.comprehension(ifs=[], target=ast.Name(id=each)) if _outside(site, node):
                 end = site.source.end(node.iter)

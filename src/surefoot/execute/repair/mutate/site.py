@@ -71,9 +71,12 @@ class Site:
 
     def replace(self, node: Placed, text: str, operator: str, weight: float) -> Mutation:
         """Put `text` in a node's place, in parentheses where the place needs them."""
-        fitted = self._fit(node, text)
+        return self.edit([self.put(node, text)], node, operator, weight)
+
+    def put(self, node: Placed, text: str) -> TextEdit:
+        """The edit of `replace`, for a mutation that is made of several."""
         start, end = self.source.start(node), self.source.end(node)
-        return self.edit([TextEdit(start=start, end=end, text=fitted)], node, operator, weight)
+        return TextEdit(start=start, end=end, text=self._fit(node, text))
 
     def edit(
         self, edits: Sequence[TextEdit], node: Placed, operator: str, weight: float
