@@ -137,6 +137,8 @@ def altered(kind: str, payload: dict[str, Any]) -> None:
         payload["tree"] = "0" * 40
     elif kind == "tests.ran":
         payload["passed"] += 1
+    elif kind == "model.asked":
+        payload["purpose"] = "another"
     else:
         payload["decided_by"] = "rule" if payload["decided_by"] == "model" else "model"
 
@@ -167,12 +169,20 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 @pytest.mark.parametrize(
-    "kind", ["tool.labelled", "gate.decided", "git.stage", "tests.ran", "decision.made"]
+    ("kind", "what"),
+    [
+        ("tool.labelled", "step_utility"),
+        ("gate.decided", "all is well"),
+        ("git.stage", "tree"),
+        ("tests.ran", "passed"),
+        ("decision.made", "decided_by"),
+        ("model.asked", "purpose"),
+    ],
 )
 def test_an_altered_record_is_caught_at_that_record(
-    recorded: tuple[Path, dict[str, str]], kind: str
+    recorded: tuple[Path, dict[str, str]], kind: str, what: str
 ) -> None:
-    """Even where every hash was made to fit again, the replay says which line is not what happened."""
+    """Even where every hash was made to fit again, the replay says which line is not what happened, and what differs."""
     root, env = recorded
     (ledger,) = root.glob(".surefoot/runs/*/events.jsonl")
     before = ledger.read_bytes()
@@ -186,6 +196,8 @@ def test_an_altered_record_is_caught_at_that_record(
         ledger.write_bytes(before)
     assert ran.returncode == 10
     assert f"#{place + 1} {kind}" in ran.stderr
+    assert what in ran.stderr
+    assert "is {'kind'" not in ran.stderr
 
 
 def test_a_broken_chain_is_told_before_anything_runs(

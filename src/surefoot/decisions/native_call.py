@@ -44,6 +44,8 @@ class NativeTools:
         call = reply.calls[0]
         try:
             given: object = json.loads(call.parameters or "{}")
+            # What no record can hold (NaN, half of a surrogate pair) is no JSON, whatever `json` takes.
+            canonical(given)
         except (ValueError, RecursionError) as error:
             return {}, f"the parameters of {call.tool} are not JSON: {error}"
         if not isinstance(given, dict):

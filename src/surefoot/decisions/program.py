@@ -29,6 +29,8 @@ from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest, Usa
 
 _FENCED: Final = re.compile(r"```(?:json)?\s*\n\s*(?=\{)")
 """Where a code block begins that holds an object; where it ends only the object itself can tell, as its texts may hold fences."""
+_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+"""What a reasoning model says before its answer, where its server leaves it in; later on it may be the text of an edit."""
 _CUT_OFF: Final = "the answer was cut off at its length limit; say less, e.g. make a smaller edit"
 
 
@@ -90,13 +92,11 @@ class Program:
                 complaint=engine.complaint
                 or str(error.args[0] if error.args else "no JSON object"),
             )
-        except LMError:
-            if engine.failure is None:
-                return Unanswered(reason=NO_BUDGET)
-            if engine.failure.fault is ModelFault.TRUNCATED:
-                usage = engine.failure.usage
-                return Reply(text="(cut off)", fields={}, usage=usage, complaint=_CUT_OFF)
-            return Unanswered(reason=engine.failure.message, failure=engine.failure)
+        except LMError as error:
+            if engine.ended is None:
+                # DSPy makes a failed call of whatever breaks in one, a full disk or a replay that diverged.
+                raise error.__cause__ or error  # noqa: B904  # it stands in that one already
+            return engine.ended
         # DSPy gives None for what was left out.
         fields = {
             f.name: prediction[f.name]
@@ -117,7 +117,8 @@ class _Engine:
         self.complaint = ""
         """What is wrong with a native reply, before its fields are looked at."""
         self.usage = Usage()
-        self.failure: ModelFailure | None = None
+        self.ended: Reply | Unanswered | None = None
+        """What the question comes to where no answer came."""
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """As `dspy.clients.engines.base.Engine` says."""
@@ -143,10 +144,11 @@ class _Engine:
         )
         answers = self._asker.ask((asked,))
         if not answers:
+            self.ended = Unanswered(reason=NO_BUDGET)
             raise lm15.BillingError(NO_BUDGET)
         answer = answers[0]
         if isinstance(answer, ModelFailure):
-            self.failure = answer
+            self.ended = _ended(answer)
             raise lm15.ServerError(answer.message)
         self.text, self.usage = answer.text, answer.usage
         if self._native is not None:
@@ -162,6 +164,12 @@ class _Engine:
                 output_tokens=answer.usage.completion_tokens,
             ),
         )
+
+
+def _ended(failure: ModelFailure) -> Reply | Unanswered:
+    if failure.fault is ModelFault.TRUNCATED:
+        return Reply(text="(cut off)", fields={}, usage=failure.usage, complaint=_CUT_OFF)
+    return Unanswered(reason=failure.message, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +256,7 @@ def object_in(text: str) -> object:
     Raises:
         ValueError: There is none.
     """
+    text = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
     fenced, brace = _FENCED.search(text), text.find("{")
     if brace < 0:
         return json.loads(text)

@@ -27,13 +27,14 @@ from surefoot.decisions.tool_call import (
     ToolCallQuestion,
     complaint,
 )
+from surefoot.errors import DivergenceError, LedgerError
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import Rule, ScriptedModel
-from surefoot.values import Ceilings, ModelFault
+from surefoot.values import Ceilings, ModelFailure, ModelFault, ModelReply, ModelRequest
 
 GOOD = {
     "thought": "the file is next",
@@ -105,6 +106,7 @@ class Desk:
         f"I think {json.dumps(GOOD)} is right",
         f"I think {json.dumps(GOOD)} is right, not {{}}",
         f"Take {{this}}:\n```json\n{json.dumps(GOOD)}\n```",
+        f"<think>use {{x}}, or\n{{y}}</think>\n{json.dumps(GOOD)}",
     ],
 )
 def test_the_models_answer_is_a_typed_value(reply: str) -> None:
@@ -201,6 +203,25 @@ def test_no_budget_no_call() -> None:
     assert "budget" in made.reason
     assert made.failure is None
     assert not desk.model.asked
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [LedgerError("the disk is full"), DivergenceError("#3 differs"), KeyError("usage")],
+)
+def test_what_breaks_in_a_call_is_told_as_what_it_is(broken: Exception) -> None:
+    """A full disk, a replay that diverged or a fault of an adapter ends the question with that error, and is no spent budget."""
+
+    class Broken(MeteredModel):
+        def ask(self, requests: Sequence[ModelRequest]) -> tuple[ModelReply | ModelFailure, ...]:
+            raise broken
+
+    desk = Desk([json.dumps(GOOD)])
+    ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
+    desk.asker = Broken(desk.model, desk.journal, ceilings, FakeClock())
+    with pytest.raises(type(broken)) as raised:
+        desk.decide()
+    assert raised.value is broken
 
 
 def test_a_rule_that_answers_asks_nobody() -> None:

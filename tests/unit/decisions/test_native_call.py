@@ -64,6 +64,8 @@ def test_a_question_for_a_person_is_the_expected_outcome() -> None:
     [
         (replace(reply("x", "{}"), calls=(), text="Sure!"), "no tool was called"),
         (reply("docs_search", '{"q": '), "not JSON"),
+        (reply("docs_search", '{"q": NaN}'), "not JSON"),
+        (reply("docs_search", '{"q": "\\ud800"}'), "not JSON"),
         (reply("docs_search", "[1]"), "not a JSON object"),
         (reply("docs_search", '{"about_call_": 3}'), "about_call_ is not a JSON object"),
     ],
