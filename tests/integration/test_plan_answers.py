@@ -91,3 +91,17 @@ def test_a_units_question_and_the_plans_approval_are_answered_later(tmp_path: Pa
     assert ended["files"] == ["shelf/area.py", TEST]
     verified = user.shelf.surefoot("verify", plan_run)
     assert verified.returncode == 0, verified.stderr
+    unit = f"{plan_run}.U-area.1"
+    assert calls_listed(user.shelf) == {unit}
+    assert f"\n{unit}:\n" in user.shelf.surefoot("decisions").stdout
+
+
+def calls_listed(shelf: Shelf) -> set[str]:
+    """The runs whose tool calls the last run, that of a plan, lists as its own, in `export` and `decisions` alike."""
+    rows = shelf.folder / "rows.jsonl"
+    assert shelf.surefoot("export", "--labelled", str(rows)).returncode == 0
+    listed = json.loads(shelf.surefoot("decisions", "--json").stdout)["decisions"]
+    calls = [d["event_id"] for d in listed if d["decision"] == "tool_call"]
+    decided = {at.rpartition(":")[0] for at in calls}
+    assert {json.loads(row)["run_id"] for row in rows.read_text().splitlines()} == decided
+    return decided

@@ -102,17 +102,17 @@ def export(
     """Write a run out: its tool calls as rows to learn from, or all of it in one file that can be verified anywhere."""
     if labelled is None and bundle is None:
         raise UsageError("say what to write: --bundle FILE, or --labelled FILE")
-    from surefoot.ledger import read_events
     from surefoot.ledger.blobs import BlobStore
-    from surefoot.verify import open_run, write_bundle
+    from surefoot.verify import ledgers_of, open_run, write_bundle
 
     with open_run(open_here(repo), run) as (project, run_id):
         if labelled is not None:
             from surefoot.codec import canonical
             from surefoot.records import labelled as rows_of
 
-            events = tuple(read_events(project.ledger_file(run_id)))
-            rows = [canonical(row) + b"\n" for row in rows_of(events, BlobStore(project.blobs).get)]
+            get = BlobStore(project.blobs).get
+            runs = ledgers_of(project, run_id)
+            rows = [canonical(row) + b"\n" for _, events in runs for row in rows_of(events, get)]
             labelled.write_bytes(b"".join(rows))
             typer.echo(f"{len(rows)} labelled calls in {labelled}")
         if bundle is not None:

@@ -19,6 +19,8 @@ from surefoot.cli.common import (
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from surefoot.project import Project
     from surefoot.records import DecisionLine
     from surefoot.replay import Replayed
@@ -69,19 +71,31 @@ def explain(run: RunArgument = None, repo: RepoOption = Path()) -> None:
 
 @command
 def decisions(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
-    """List a run's decisions: who decided, by which policy, at what cost, and what the rule would have said."""
+    """List a run's decisions, and those of its plan's units: who decided, by which policy, at what cost, and what the rule would have said."""
     project = open_here(repo)
-    from surefoot.ledger import read_events
     from surefoot.ledger.blobs import BlobStore
     from surefoot.records import decisions_of, utilities
+    from surefoot.verify import ledgers_of
 
-    events = tuple(read_events(project.ledger_file(project.find_record(run))))
-    lines = tuple(decisions_of(events, BlobStore(project.blobs).get))
+    runs = dict(ledgers_of(project, project.find_record(run)))
+    get = BlobStore(project.blobs).get
+    lines = {run_id: tuple(decisions_of(events, get)) for run_id, events in runs.items()}
+    of_all = utilities(tuple(e for events in runs.values() for e in events))
     if json:
         from surefoot.codec import plain
 
-        print_json({"decisions": plain(lines), "step_utility": utilities(events)})
+        every = tuple(line for own in lines.values() for line in own)
+        print_json({"decisions": plain(every), "step_utility": of_all})
         return
+    for run_id, own in lines.items():
+        if len(lines) > 1:
+            typer.echo(f"{run_id}:")
+        _print_decisions(own)
+    told = ", ".join(f"{utility} {count}" for utility, count in of_all.items())
+    typer.echo(f"step utility of tool calls: {told}")
+
+
+def _print_decisions(lines: "Iterable[DecisionLine]") -> None:
     for line in lines:
         spent = line.usage.prompt_tokens + line.usage.completion_tokens
         cost = f", {spent} tokens" if spent else ""
@@ -91,8 +105,6 @@ def decisions(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOpti
         )
         if line.by_rule is not None and line.by_rule != line.output:
             typer.echo(f"{'':>19}the rule would have said: {line.by_rule[:_SHOWN]}")
-    told = ", ".join(f"{utility} {count}" for utility, count in utilities(events).items())
-    typer.echo(f"step utility of tool calls: {told}")
 
 
 @command

@@ -122,6 +122,14 @@ def units_of(project: Project, events: Sequence[Recorded]) -> tuple[RunId, ...]:
     return tuple(run for run in started if project.ledger_file(run).exists())
 
 
+def ledgers_of(project: Project, run_id: RunId) -> Iterator[tuple[RunId, tuple[Recorded, ...]]]:
+    """A run and its events, then each run of its plan's units with its own."""
+    events = tuple(read_events(project.ledger_file(run_id)))
+    yield run_id, events
+    for unit in units_of(project, events):
+        yield unit, tuple(read_events(project.ledger_file(unit)))
+
+
 def digests_in(events: Sequence[Recorded]) -> frozenset[Digest]:
     """The blobs that events name."""
     return frozenset(d for _, _, d in digests_of(events))
