@@ -1,6 +1,8 @@
 """`file_edit`: one change of one file, through the workspace, or an exact reason why not."""
 
+import tokenize
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -104,8 +106,25 @@ def _change(place: Place, parameters: Mapping[str, object], workspace: Workspace
     if edited.text == old:
         raise UsageError("the edit changes nothing: the new text is what is there already")
     new = whole[: len(whole) - len(old)] + edited.text
+    _refuse_foreign(place, parameters, data)
     note = _check(place, new.encode("utf-8", "surrogateescape"), before=data)
     return _apply(workspace, place, new, f"{_snippet(place, edited)}{note}")
+
+
+def _refuse_foreign(place: Place, parameters: Mapping[str, object], data: bytes) -> None:
+    """Refuse letters that would be written as UTF-8 into a Python file that says it is written otherwise."""
+    given = "".join(text(parameters, name) or "" for name in ("text", "replace"))
+    if given.isascii() or PurePosixPath(place.path).suffix not in PYTHON:
+        return
+    try:
+        encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
+    except SyntaxError:
+        return  # Python cannot read it, and whether the edit mends that is asked of its new text.
+    if encoding not in ("utf-8", "utf-8-sig"):
+        raise UsageError(
+            f"{named(place.path)} declares its encoding as {encoding}, and new text is written as UTF-8; "
+            "write letters beyond ASCII as escapes, e.g. \\xe9"
+        )
 
 
 def _check(place: Place, new: bytes, *, before: bytes | None = None) -> str:

@@ -32,6 +32,22 @@ def test_search_and_replace_changes_one_place(call: Call, read: Callable[[str], 
     assert read("notes.txt") == b"one\n2\n2b\nthree\n"
 
 
+def test_letters_are_not_written_in_another_encoding_than_the_files(
+    call: Call, read: Callable[[str], bytes], workspace: Workspace
+) -> None:
+    """UTF-8 in a file of Latin-1 would be other letters; plain ASCII is as well there as anywhere."""
+    head = b"# -*- coding: latin-1 -*-\n"
+    (workspace.path / "old.py").write_bytes(head + b"NAME = 'Andr\xe9'\n")
+    (workspace.path / "new.py").write_bytes(b"NAME = 'Ana'\n")
+    outcome = call("file_edit", path="old.py", search="NAME =", replace="NAME = 'Jos\u00e9' or")
+    assert not outcome.ok
+    assert "declares its encoding as iso-8859-1" in outcome.error
+    assert call("file_edit", path="old.py", search="NAME =", replace=r"NAME = 'Jos\xe9' or").ok
+    assert read("old.py") == head + rb"NAME = 'Jos\xe9' or 'Andr" + b"\xe9'\n"
+    assert call("file_edit", path="new.py", search="Ana", replace="Jos\u00e9").ok
+    assert read("new.py") == "NAME = 'Jos\u00e9'\n".encode()
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
