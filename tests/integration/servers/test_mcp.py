@@ -299,6 +299,10 @@ class TestLiar:
                 "send(id=message['id'], result={'content': [], 'isError': True})",
                 "it failed and said",
             ),
+            (
+                "send(id=message['id'], result={'content': [], 'structuredContent': {'x': float('nan')}})",
+                "its answer is no JSON: Out of range float values",
+            ),
         ],
     )
     def test_an_answer_that_is_none(

@@ -99,7 +99,10 @@ class Connection:
             for each in result.content
         ]
         if not parts and result.structured_content is not None:
-            parts = [codec.canonical(result.structured_content).decode()]
+            try:
+                parts = [codec.canonical(result.structured_content).decode()]
+            except ValueError as error:
+                raise McpTroubleError(f"its answer is no JSON: {error}") from None
         return Reply(text="\n".join(parts), is_error=result.is_error)
 
     def _entered(self, opened: AbstractContextManager[Client]) -> Client:
