@@ -219,6 +219,15 @@ class TestNewTests:
         assert evidence.new_tests(["t.py::a"], base, report(**{"t.py::a": P}), ()).passed
         assert not evidence.new_tests(["u.py::b"], base, report(**{"u.py::b": P}), ()).passed
 
+    def test_one_that_passed_in_a_file_that_failed_is_no_proof(self) -> None:
+        """A file can fail in what comes after its tests, which have run then."""
+        base = report(
+            ReportState.COLLECTION_ERROR, **{"a.test.js": TestOutcome.ERROR, "a.test.js::a": P}
+        )
+        result = report(**{"a.test.js::a": P, "a.test.js::b": P})
+        assert evidence.idle(result.collected, base) == ["a.test.js::a"]
+        assert not evidence.new_tests(["a.test.js::a"], base, result, ()).passed
+
     @pytest.mark.parametrize(
         ("on_base", "on_result"),
         [

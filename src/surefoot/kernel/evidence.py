@@ -194,10 +194,11 @@ def apart(
 def idle(new_ids: Iterable[str], on_base: TestReport) -> list[str]:
     """New tests that do not fail on the base, and so show nothing.
 
-    A test file that the base cannot even import, because it uses what only the result has, fails as a whole.
+    A test file that the base cannot even import or build, because it uses what only the result has, fails as a whole; a
+    test of it that passed all the same did run.
     """
-    failed = set(on_base.failing)
-    return [t for t in new_ids if t not in failed and t.partition("::")[0] not in failed]
+    failed, passed = set(on_base.failing), set(on_base.passing)
+    return [t for t in new_ids if t in passed or not {t, t.partition("::")[0]} & failed]
 
 
 def early_tests(
