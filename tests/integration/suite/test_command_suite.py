@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.kernel import evidence
 from surefoot.kernel.ports import Processes
 from surefoot.suite import CommandSuite, detect, nothing_tracked
 from surefoot.values import Candidate, Digest, FileEdit, Limits, ReportState, TestReport
@@ -295,7 +296,9 @@ def test_go_tests_are_reported_with_their_files(write: Write, open_command: Open
     assert (early.failing, early.passing) == (("calc/calc_test.go::TestAdd",), ())
     assert "unexpected call to os.Exit(0)" in early.results[0].detail
     (root / "calc" / "calc.go").write_text("package calc\n")
-    assert suite.run(root).state is ReportState.COLLECTION_ERROR
+    unbuilt = suite.run(root)
+    assert unbuilt.state is ReportState.COLLECTION_ERROR
+    assert (unbuilt.failing, unbuilt.passing) == (("calc/calc_test.go",), ())
 
 
 @needs_cargo
@@ -318,3 +321,26 @@ def test_rust_tests_are_reported_with_their_files(write: Write, open_command: Op
     assert (early.state, early.passing) == (ReportState.CRASHED, ())
     (root / "src" / "lib.rs").write_text("pub fn add() {}\n")
     assert suite.run(root).state is ReportState.COLLECTION_ERROR
+
+
+@needs_cargo
+def test_new_rust_tests_of_what_the_base_lacks_are_red_on_it(
+    write: Write, open_command: Open
+) -> None:
+    """Each in its own program, of which cargo tries to build one only; what runs on the base is not among them."""
+    manifest = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'
+    test = "#[test]\nfn sums() { assert_eq!(calc::sum(&[1, 2]), 3); }\n"
+    files = {"Cargo.toml": manifest, "src/lib.rs": "", "tests/a.rs": test, "tests/b.rs": test}
+    root = write(files)
+    suite = open_command(root, wall_s=120.0)
+    base = suite.run(root)
+    (root / "src" / "lib.rs").write_text("pub fn sum(a: &[i32]) -> i32 { a.iter().sum() }\n")
+    result = suite.run(root)
+    assert (base.state, base.passing) == (ReportState.COLLECTION_ERROR, ())
+    assert result.passing == ("tests/a.rs::sums", "tests/b.rs::sums")
+    proof = evidence.new_tests(result.collected, base, result, ())
+    assert proof.passed, proof.after
+    mended = evidence.target_tests(base.failing, base, result, ())
+    assert mended.passed, mended.after
+    assert evidence.base_tests(base, result, (), ()).passed
+    assert not evidence.new_tests(result.collected, result, result, ()).passed

@@ -260,6 +260,35 @@ def test_a_go_report_that_is_not_whole_or_was_made_up_is_refused(
     assert not any(r.outcome.value == "passed" for r in parsed.results)
 
 
+GO_UNBUILT = (
+    "# example.com/m/calc [example.com/m/calc.test]\ncalc/new_test.go:3:2: undefined: Sum\n"
+    + go(("output", "", "FAIL\texample.com/m/calc [build failed]\n"), ("fail", ""))
+)
+
+
+def test_a_go_package_that_does_not_build_fails_by_each_of_its_test_files(read: Read) -> None:
+    """So that a new test of what only the result has is red on the base; a file that may hold no test here is left out."""
+    files = {
+        "calc/new_test.go": "func TestSum(t *testing.T) {",
+        "calc/main_test.go": "func TestMain(m *testing.M) {",
+        "calc/slow_test.go": "//go:build slow\npackage calc\nfunc TestSlow(t *testing.T) {",
+        "shop/shop_test.go": "func TestShop(t *testing.T) {",
+    }
+    parsed = read("go", GO_UNBUILT, GO_FILES | files)
+    assert parsed.state is ReportState.COLLECTION_ERROR
+    assert [(r.test_id, r.outcome.value) for r in parsed.results] == [
+        ("calc/calc_test.go", "error"),
+        ("calc/new_test.go", "error"),
+    ]
+    assert {r.message for r in parsed.results} == {"calc/new_test.go:3:2: undefined: Sum"}
+
+
+def test_a_go_package_without_test_files_fails_by_its_folder(read: Read) -> None:
+    """There is nothing else to name it by."""
+    parsed = read("go", GO_UNBUILT, {"go.mod": GO_FILES["go.mod"]})
+    assert [r.test_id for r in parsed.results] == ["calc"]
+
+
 CARGO = """   Compiling my-calc v0.1.0
      Running unittests src/lib.rs (target/debug/deps/my_calc-7a3dc1c7412f43dd)
 
@@ -340,6 +369,42 @@ def test_a_cargo_report_that_is_not_whole_is_refused(
 ) -> None:
     """Each program says first how many tests come and last how many came."""
     assert read("cargo", text).state is state
+
+
+CARGO_UNBUILT = """   Compiling my-calc v0.1.0
+error[E0425]: cannot find function `sum` in crate `my_calc`
+ --> tests/sum.rs:1:40
+
+error: could not compile `my-calc` (test "sum") due to 1 previous error
+warning: build failed, waiting for other jobs to finish...
+"""
+
+
+def test_a_cargo_package_that_does_not_build_fails_by_each_of_its_test_files(read: Read) -> None:
+    """Cargo names the first program only and runs none; a file that may hold no test here is left out."""
+    test = "#[test]\nfn sums() {}\n"
+    files = {
+        "calc/Cargo.toml": '[package]\nname = "my-calc"\n',
+        "calc/src/lib.rs": "mod inner;\n",
+        "calc/src/inner.rs": f"#[cfg(test)]\nmod tests {{\n    {test}}}\n",
+        "calc/src/main.rs": "fn main() {}\n",
+        "calc/src/bin/tool.rs": "fn main() {}\n",
+        "calc/tests/sum.rs": test,
+        "calc/tests/async.rs": '#[tokio::test(flavor = "multi_thread")]\nasync fn waits() {}\n',
+        "calc/tests/windows.rs": f"#![cfg(windows)]\n{test}",
+        "calc/tests/common/mod.rs": test,
+        "shop/Cargo.toml": '[package]\nname = "shop"\n',
+        "shop/tests/shop.rs": test,
+    }
+    parsed = read("cargo", CARGO_UNBUILT, files)
+    assert parsed.state is ReportState.COLLECTION_ERROR
+    assert [(r.test_id, r.outcome.value) for r in parsed.results] == [
+        ("calc/src/lib.rs", "error"),
+        ("calc/tests/sum.rs", "error"),
+        ("calc/tests/async.rs", "error"),
+    ]
+    said = "error[E0425]: cannot find function `sum` in crate `my_calc`"
+    assert {r.message for r in parsed.results} == {said}
 
 
 def node(*records: Mapping[str, object], key: bytes = KEY) -> str:

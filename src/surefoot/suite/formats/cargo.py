@@ -5,7 +5,7 @@ libtest keeps what tests print to itself, so that a line of theirs does not look
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -25,6 +25,13 @@ _TEST: Final = re.compile(
 _SAID: Final = re.compile(r"^---- (.+) stdout ----$")
 _SUM: Final = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
 _BUILD: Final = re.compile(r"^error(?:\[E\d+\])?: .*$", re.MULTILINE)
+_UNBUILT: Final = re.compile(r"^error: could not compile `([^`\n]+)`", re.MULTILINE)
+_ROOT: Final = re.compile(
+    r"tests/[^/]+(?:/main)?\.rs|src/(?:lib|main)\.rs|src/bin/[^/]+(?:/main)?\.rs"
+)
+"""Where cargo looks for programs that hold tests."""
+_ATTRIBUTE: Final = re.compile(r"#\[\s*(?:\w+::)*\w*test\w*\s*[\](]|\b(?:proptest|quickcheck)!")
+_CONSTRAINT: Final = re.compile(r"^#!\[cfg\(", re.MULTILINE)
 _DOC_LINE: Final = re.compile(r" \(line \d+\)")
 _PANIC: Final = re.compile(r"panicked at ([^:\n]+):(\d+):\d+:\n")
 _OUTCOMES: Final = {
@@ -58,13 +65,50 @@ def parse(text: bytes, place: Place) -> Parsed:
         error = _BUILD.search(plain)
         if error is None:
             return broken(ReportState.UNPARSABLE, "no report of `cargo test`")
-        return broken(ReportState.COLLECTION_ERROR, f"it does not build: {error[0]}")
+        why = f"it does not build: {error[0]}"
+        return broken(ReportState.COLLECTION_ERROR, why, _unbuilt(plain[error.start() :], place))
     results: list[TestResult] = []
     for target in targets:
         if why := _unfinished(target):
             return broken(ReportState.CRASHED, f"{target.file or target.crate}: {why}", results)
         results += _results(target, place)
     return Parsed(results=numbered(results))
+
+
+def _unbuilt(said: str, place: Place) -> list[TestResult]:
+    """The test files of packages that do not build, each as one that cannot be collected.
+
+    All of a package, not only those that are named: cargo ends at the first that does not build, and runs none.
+    """
+    message = said.partition("\n")[0]
+    names = _UNBUILT.findall(said)
+    folders = [
+        p.parent
+        for p in place.files
+        if p.name == "Cargo.toml"
+        and table(_manifest(p.parent, place), "package").get("name") in names
+    ]
+    return [
+        result(path.as_posix(), TestOutcome.ERROR, message=message, detail=said)
+        for folder in folders
+        for path in _roots(folder, place)
+    ]
+
+
+def _roots(folder: PurePosixPath, place: Place) -> list[PurePosixPath]:
+    """The files of a package that the ids of its tests begin with; one with a condition may hold none here."""
+    sources = [p for p in place.files if p.suffix == ".rs" and p.is_relative_to(folder)]
+    roots = [p for p in sources if _ROOT.fullmatch(p.relative_to(folder).as_posix())]
+    found = []
+    for root in roots:
+        # Modules beside `lib.rs` and `main.rs` are the library's, where there is one.
+        library = root.with_name("lib.rs")
+        whole = root.stem in {"lib", "main"} and (root == library or library not in roots)
+        parts = [p for p in sources if whole and p.is_relative_to(root.parent) and p not in roots]
+        texts = [place.text(p) for p in (root, *parts)]
+        if any(map(_ATTRIBUTE.search, texts)) and not _CONSTRAINT.search(texts[0]):
+            found.append(root)
+    return found
 
 
 def _targets(lines: Sequence[str]) -> list[_Target]:
@@ -151,9 +195,13 @@ def _folder(target: _Target, place: Place) -> PurePosixPath:
 
 
 def _crate(folder: PurePosixPath, place: Place) -> str:
-    try:
-        manifest = tomllib.loads(place.text(folder / "Cargo.toml"))
-    except tomllib.TOMLDecodeError:
-        return ""
+    manifest = _manifest(folder, place)
     name = table(manifest, "lib").get("name") or table(manifest, "package").get("name", "")
     return str(name).replace("-", "_")
+
+
+def _manifest(folder: PurePosixPath, place: Place) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(place.text(folder / "Cargo.toml"))
+    except tomllib.TOMLDecodeError:
+        return {}

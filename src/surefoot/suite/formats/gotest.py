@@ -19,6 +19,8 @@ _ENDS: Final[Mapping[str, TestOutcome]] = {
 }
 _NOISE: Final = re.compile(r"^\s*(=== |--- |PASS$|FAIL$|ok\s|FAIL\s)")
 _BUILD: Final = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]", re.MULTILINE)
+_TESTS: Final = re.compile(r"^func\s+(?:Test(?!Main\b)|Example|Fuzz)\w*\s*\(", re.MULTILINE)
+_CONSTRAINT: Final = re.compile(r"^//(?:go:build| ?\+build)\s", re.MULTILINE)
 
 Key: TypeAlias = tuple[str, str]
 """Package and test; the test is empty for the package itself."""
@@ -57,7 +59,7 @@ def parse(text: bytes, place: Place) -> Parsed:
             return broken(ReportState.FORGED, f"{test} is reported, and no test file declares it")
         said = "".join(heard.output[package, test])
         results.append(_result(f"{file}::{test}", action, wall_s, said))
-    errors = _broken_packages(heard, module)
+    errors = _broken_packages(heard, module, files)
     if errors:
         why = f"cannot be built or run: {', '.join(r.test_id for r in errors[:5])}"
         return broken(ReportState.COLLECTION_ERROR, why, (*results, *errors))
@@ -101,8 +103,12 @@ def _result(test_id: str, action: str, wall_s: float, said: str) -> TestResult:
     return result(test_id, _ENDS[action], wall_s=wall_s, message=message, detail="\n".join(told))
 
 
-def _broken_packages(heard: _Heard, module: str) -> list[TestResult]:
-    """Packages that failed without a failing test: they did not build, or somebody ended their process."""
+def _broken_packages(heard: _Heard, module: str, files: "_Declared") -> list[TestResult]:
+    """The test files of packages that failed without a failing test: they did not build, or somebody ended their process.
+
+    Go builds the tests of a folder together, so that one file that does not build takes the others with it. A package
+    without such files is named by its folder.
+    """
     failed = {
         package for (package, test), (action, _) in heard.ended.items() if test and action == "fail"
     }
@@ -120,7 +126,10 @@ def _broken_packages(heard: _Heard, module: str) -> list[TestResult]:
         message = next((line for line in told if not line.startswith("#")), "")
         detail = "\n".join(told)
         folder = _folder(package, module)
-        found.append(result(folder, TestOutcome.ERROR, message=message, detail=detail))
+        found += [
+            result(name, TestOutcome.ERROR, message=message, detail=detail)
+            for name in files.holding(folder) or [folder]
+        ]
     return found
 
 
@@ -137,7 +146,7 @@ def _folder(package: str, module: str) -> str:
 
 
 class _Declared:
-    """Which test file of a folder declares a test."""
+    """Which test files of a folder declare tests."""
 
     def __init__(self, place: Place) -> None:
         self._by_folder: dict[str, list[PurePosixPath]] = defaultdict(list)
@@ -153,3 +162,11 @@ class _Declared:
                 if declared.search(self._text(path)):
                     return path.as_posix()
         return None
+
+    def holding(self, folder: str) -> list[str]:
+        """Files whose tests run whenever the package builds; one with a build constraint may hold none here."""
+        return [
+            path.as_posix()
+            for path in self._by_folder[folder]
+            if _TESTS.search(text := self._text(path)) and not _CONSTRAINT.search(text)
+        ]
