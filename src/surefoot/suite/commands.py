@@ -18,6 +18,14 @@ INSIDE: Final = Path(__file__).parent / "inside"
 NODE_PARTS: Final = (INSIDE / "node_reporter.mjs", INSIDE / "node_witness.cjs")
 _WRAPPERS: Final = frozenset({"c8", "cross-env", "exec", "npx", "nyc", "pnpm", "yarn"})
 """Programs of a package's script whose work is not needed to run its tests."""
+_WRAPPERS_VALUED: Final = frozenset(
+    {
+        "-e", "-i", "-n", "-o", "-p", "-r", "-t", "-x", "--branches", "--cache-dir", "--config", "--cwd", "--exclude",
+        "--extension", "--functions", "--include", "--lines", "--nycrc-path", "--package", "--report-dir", "--reporter",
+        "--reports-dir", "--require", "--resolve", "--src", "--statements", "--temp-dir", "--temp-directory",
+    }
+)  # fmt: skip
+"""Options of c8, npx and nyc whose value may be the next word."""
 _NODE_OPTIONS: Final = "--disable-wasm-trap-handler"
 _MERGED: Final = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 """Puts standard error into standard output, in order."""
@@ -41,9 +49,17 @@ _REPORTS: Final = frozenset(
     {"--outputFile", "--reporter", "--reporter-option", "--reporter-options", "--reporters", "-O", "-R"}
 )  # fmt: skip
 """Options of jest, vitest and mocha that take a value."""
-_DROPPED: Final = frozenset(
-    {"--coverage", "--json", "--silent", "--verbose", "--watch", "--watchAll", "-w", "dev", "run", "watch"}
-)  # fmt: skip
+_DROPPED: Final[Mapping[str, frozenset[str]]] = {
+    "jest": frozenset({"--coverage", "--json", "--silent", "--verbose", "--watch", "--watchAll"}),
+    "mocha": frozenset({"--coverage", "--watch", "-w"}),
+    "vitest": frozenset({"--coverage", "--watch", "-w"}),
+}
+"""Options without a value, by runner: jest's `-w` is `--maxWorkers` and has one, as vitest's `--silent` may."""
+_VITEST_RUNS: Final = frozenset({"dev", "run", "watch"})
+_VITEST_NAMES: Final = frozenset(
+    {"--config", "--dir", "--mode", "--project", "--root", "--testNamePattern", "-c", "-r", "-t"}
+)
+"""Options of vitest whose value may read like one of its commands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +151,7 @@ def _without_wrappers(words: tuple[str, ...], env: dict[str, str]) -> _Script | 
             env[match[1]] = match[2]
         elif words[0] not in _WRAPPERS and not words[0].startswith("-"):
             return _Script(words=words, env=env)
-        words = words[1:]
+        words = words[2:] if words[0] in _WRAPPERS_VALUED else words[1:]
     return None
 
 
@@ -196,7 +212,7 @@ def _installed(root: Path, words: tuple[str, ...]) -> _Told | None:
     start = f"node_modules/.bin/{runner}"
     if runner not in {"jest", "mocha", "vitest"} or not (root / start).exists():
         return None
-    program, kept = ("node", *node_options, start), _without_reports(words[1:])
+    program, kept = ("node", *node_options, start), _without_reports(runner, words[1:])
     if runner == "mocha":
         ours: tuple[str, ...] = ("--reporter", "xunit", "--reporter-option", f"output={REPORT}")
         return "junit", (*program, *kept, *ours), (), None
@@ -206,13 +222,23 @@ def _installed(root: Path, words: tuple[str, ...]) -> _Told | None:
     return "jest", (*program, "run", *kept, "--reporter=json", f"--outputFile={REPORT}"), (), ()
 
 
-def _without_reports(words: Sequence[str]) -> list[str]:
+def _without_reports(runner: str, words: Sequence[str]) -> list[str]:
     """A runner's arguments without what ours take the place of, and without watching and measuring."""
-    kept = []
+    kept: list[str] = []
     rest = iter(words)
     for word in rest:
         if word in _REPORTS:
             next(rest, None)
-        elif word.partition("=")[0] not in _REPORTS | _DROPPED:
+        elif word.partition("=")[0] not in _REPORTS | _DROPPED[runner]:
             kept.append(word)
-    return kept
+    return _without_command(kept) if runner == "vitest" else kept
+
+
+def _without_command(words: Sequence[str]) -> list[str]:
+    """Arguments of vitest without its command: as ours is `run`, another one would be a pattern for files."""
+    before = ("", *words)
+    at = next(
+        (i for i, w in enumerate(words) if w in _VITEST_RUNS and before[i] not in _VITEST_NAMES),
+        len(words),
+    )
+    return [*words[:at], *words[at + 1 :]]

@@ -106,6 +106,33 @@ def test_runners_of_packages_are_run_only_where_they_are_installed(
 
 
 @pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        ("jest -w 2 --watchAll", ["-w", "2"]),
+        ("jest -w=1 --silent run", ["-w=1", "run"]),
+        ("mocha -w --grep run test/", ["--grep", "run", "test/"]),
+        ("mocha watch dev", ["watch", "dev"]),
+        ("vitest -w 2", ["2"]),
+        ("vitest run src --silent passed-only", ["src", "--silent", "passed-only"]),
+        ("vitest --coverage --globals run -t run", ["--globals", "-t", "run"]),
+        ("vitest -t run watch", ["-t", "run"]),
+        ("nyc --reporter lcov -x 'test/**' mocha -b", ["-b"]),
+        ("npx -p mocha c8 -r text --all mocha -b", ["-b"]),
+    ],
+)
+def test_a_runners_words_keep_what_they_mean_to_it(
+    script: str, kept: list[str], write: Write, environ: Mapping[str, str]
+) -> None:
+    """What is dropped is dropped with its value, and a value never becomes a pattern for files or the other way round."""
+    runner = next(r for r in ("jest", "mocha", "vitest") if r in script)
+    start = f"node_modules/.bin/{runner}"
+    plan = found(write({"package.json": package(script), "a.js": "", start: ""}), environ)
+    ours = {"jest": 2, "mocha": 4, "vitest": 2}[runner]
+    words = plan.argv[plan.argv.index(start) + 1 : -ours]
+    assert [*words] == (["run", *kept] if runner == "vitest" else kept)
+
+
+@pytest.mark.parametrize(
     ("files", "form", "targets"),
     [
         ({"go.mod": "module x", "a.go": ""}, "go", ("./...",)),
