@@ -137,13 +137,42 @@ def test_other_writers_of_junit_are_read(read: Read) -> None:
     assert outcomes(read("junit", text)) == expected
 
 
+def test_what_junit_says_without_a_failure_is_no_pass(read: Read) -> None:
+    """In an attribute, in a warning of PHPUnit, or of a suite as a whole."""
+    text = """<testsuites><testsuite name="outer" tests="5" failures="4" errors="0">
+    <testcase name="a" status="failed"/><testcase name="b" result="FAIL"/>
+    <testcase name="c" status="run" result="error"/><testcase name="d"><failure/></testcase>
+    <testcase name="e"><warning type="PHPUnit">No tests found</warning></testcase></testsuite>
+    <testsuite name="S" errors="2" tests="1"><error message="tearDownClass"/><error/><testcase name="f"/></testsuite>
+    <testsuite name="T" file="t.js" errors="1"><testsuite name="in" errors="1"><failure>x</failure>
+    </testsuite></testsuite></testsuites>"""
+    parsed = read("junit", text)
+    assert outcomes(parsed) == {
+        **dict.fromkeys("abcde", "failed"),
+        "S": "error",
+        "S #2": "error",
+        "f": "passed",
+        "in": "error",
+    }
+    assert [r.message for r in parsed.results[4:6]] == ["No tests found", "tearDownClass"]
+
+
+def test_a_case_may_be_counted_as_a_failure_and_as_an_error(read: Read) -> None:
+    """It fails, and what cleans up after it breaks."""
+    both = '<testcase name="a"><failure/><error/></testcase>'
+    assert outcomes(read("junit", f'<testsuite failures="1" errors="1">{both}</testsuite>')) == {
+        "a": "error"
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("", "no JUnit report was written"),
+        (JUNIT.replace('failures="1"', 'failures="3"'), "counts 3 failures and holds 2"),
         (JUNIT[:300], "not well-formed"),
         (JUNIT.replace('tests="5"', 'tests="9"'), "counts 9 tests and holds 5"),
-        ('<testsuite tests="1" failures="1"><testcase name="a"/></testsuite>', "holds none"),
+        ('<testsuite tests="1" failures="1"><testcase name="a"/></testsuite>', "holds 0"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', "DTD"),
         ("<html/>", "not a JUnit report"),
         ("\ufeff<!DOCTYPE x>".encode("utf-16").decode("latin-1"), "not well-formed"),

@@ -11,6 +11,10 @@ from surefoot.values import ReportState, TestOutcome, TestResult
 
 _DTD: Final = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _BAD: Final = {"error": TestOutcome.ERROR, "failure": TestOutcome.FAILED}
+_WARNING: Final = "warning"
+"""With what PHPUnit says that a case is no success, beside the failures that it counts."""
+_NO_SUCCESS: Final = frozenset({"error", "fail", "failed", "failure"})
+"""What writers say in an attribute of a test that failed."""
 _NOT_RUN: Final = frozenset({"disabled", "notrun", "skipped", "suppressed"})
 """What GoogleTest and CTest say in an attribute of a test that did not run."""
 
@@ -46,13 +50,23 @@ def _miscounted(suite: ET.Element) -> str:
     said = suite.get("tests")
     if said is not None and not (said.isdecimal() and int(said) in counts):
         return f"suite {suite.get('name')!r} counts {said} tests and holds {len(cases)}"
-    # Some count a failure among the errors, too, or the other way round.
-    bad = any(element.find(tag) is not None for element in (suite, *cases) for tag in _BAD)
+    bad = sum(len(each.findall(tag)) for each in suite.iter("testsuite") for tag in _BAD)
+    bad += sum(map(_is_bad, cases))
     for attribute in ("failures", "errors"):
+        # Each by itself, of both kinds: some count a failure among the errors, too, or a case under both.
         number = suite.get(attribute, "")
-        if number.isdecimal() and int(number) and not bad:
-            return f"suite {suite.get('name')!r} counts {number} {attribute} and holds none"
+        if number.isdecimal() and int(number) > bad:
+            return f"suite {suite.get('name')!r} counts {number} {attribute} and holds {bad}"
     return ""
+
+
+def _is_bad(case: ET.Element) -> bool:
+    return any(case.find(tag) is not None for tag in _BAD) or bool(_said(case) & _NO_SUCCESS)
+
+
+def _said(case: ET.Element) -> set[str]:
+    """What its attributes say of how it went, in lower case."""
+    return {case.get(name, "").lower() for name in ("result", "status")}
 
 
 def _read(element: ET.Element, place: Place) -> Iterator[TestResult]:
@@ -66,10 +80,24 @@ def _suite(
     suite: ET.Element, names: tuple[str, ...], top: ET.Element, place: Place
 ) -> Iterator[TestResult]:
     for child in suite:
-        if child.tag == "testcase":
+        if child.tag in _BAD:
+            yield _outside(child, names, suite, place)
+        elif child.tag == "testcase":
             yield _case(child, names, suite if suite.get("file") else top, place)
         elif child.tag == "testsuite":
             yield from _suite(child, (*names, child.get("name", "")), top, place)
+
+
+def _outside(
+    told: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Place
+) -> TestResult:
+    """What went wrong in a suite outside of its cases, under the suite's own name."""
+    name = suite.get("name", "")
+    file = suite.get("file") or suite.get("filepath")
+    where = place.relative(file) if file else _file_of(name, place)
+    parts = [where, *names, name]
+    test_id = "::".join(dict.fromkeys(p for p in parts if p)) or suite.tag
+    return _result(test_id, TestOutcome.ERROR, told, place, wall_s=0.0)
 
 
 def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Place) -> TestResult:
@@ -80,13 +108,19 @@ def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Pl
     # A file or a suite that is its own group is said once.
     test_id = "::".join(dict.fromkeys(p for p in parts if p))
     outcome, told = _outcome(case)
+    return _result(test_id, outcome, told, place, wall_s=_seconds(case.get("time", "")))
+
+
+def _result(
+    test_id: str, outcome: TestOutcome, told: ET.Element | None, place: Place, *, wall_s: float
+) -> TestResult:
     said = told.get("message") or "" if told is not None else ""
     detail = "".join(told.itertext()) if told is not None else ""
     first = detail.strip().partition("\n")[0]
     return result(
         test_id,
         outcome,
-        wall_s=_seconds(case.get("time", "")),
+        wall_s=wall_s,
         message=said or first,
         detail=detail,
         frames=place.frames(detail),
@@ -96,11 +130,15 @@ def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Pl
 def _outcome(case: ET.Element) -> tuple[TestOutcome, ET.Element | None]:
     """What a case did, and the element that says why. A skip that also failed is a failure that is expected."""
     skipped = case.find("skipped")
+    said = _said(case)
     for tag, outcome in _BAD.items():
         if (told := case.find(tag)) is not None:
             return (outcome if skipped is None else TestOutcome.XFAILED), told
-    if skipped is not None or {case.get("status"), case.get("result")} & _NOT_RUN:
+    if skipped is not None or said & _NOT_RUN:
         return TestOutcome.SKIPPED, skipped
+    told = case.find(_WARNING)
+    if told is not None or said & _NO_SUCCESS:
+        return TestOutcome.FAILED, told
     return TestOutcome.PASSED, None
 
 
