@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surefoot.codec import encode
 from surefoot.suite.formats import PARSERS, Parsed, Place
 from surefoot.values import ReportState
 
@@ -499,6 +500,61 @@ HOSTILE = {
 def test_hostile_reports_take_no_time(form: str, read: Read) -> None:
     """Long lines, deep nesting, what patterns could take the square of."""
     assert read(form, HOSTILE[form]).results == ()
+
+
+def of_jest(**more: object) -> str:
+    test = {"status": "passed", "ancestorTitles": [], "title": "a", **more}
+    file = {"name": "a.js", "status": "passed", "assertionResults": [test]}
+    return json.dumps({"numTotalTests": 1, "numPassedTests": 1, "testResults": [file]})
+
+
+def of_go(**more: object) -> str:
+    test = {"Package": "example.com/m/calc", "Test": "TestAdd"}
+    return (
+        f"{json.dumps({'Action': 'run', **test})}\n{json.dumps({'Action': 'pass', **test, **more})}"
+    )
+
+
+ODD_NUMBERS = [float("nan"), float("inf"), "x", "1e999", 10**400, [], None]
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS, ids=lambda odd: str(odd)[:9])
+def test_a_time_that_is_none_is_zero(odd: object, read: Read) -> None:
+    """Code under test can write it, and what was run must be recorded all the same."""
+    case = f'<testsuite tests="1"><testcase name="a" time="{odd}"/></testsuite>'
+    for parsed in (
+        read("junit", case),
+        read("jest", of_jest(duration=odd)),
+        read("go", of_go(Elapsed=odd), GO_FILES),
+        read("node", node({**PASSED, "wall_ms": odd}, END)),
+    ):
+        assert [r.outcome.value for r in parsed.results] == ["passed"], parsed.reason
+        assert parsed.results[0].wall_s == 0.0
+        assert encode(parsed.results[0])
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("jest", of_jest(title="\ud83d")),
+        ("node", node({**FAILED, "names": ["\ud83d"], "message": "\ud83d"}, END)),
+        ("node", node(PASSED, {"kind": "end", "early": ["\ud83d.js"]})),
+        ("go", go(("pass", "Test\ud83d"))),
+    ],
+)
+def test_half_a_character_can_be_recorded(form: str, text: str, read: Read) -> None:
+    """JSON holds it where JavaScript cut an emoji in two."""
+    parsed = read(form, text)
+    assert encode([*parsed.results])
+    assert encode(parsed.reason)
+
+
+def test_a_count_of_thousands_of_digits_is_refused(read: Read) -> None:
+    """It is too many, whatever it is."""
+    many = "9" * 5_000
+    for attribute in ("tests", "failures"):
+        parsed = read("junit", f'<testsuite {attribute}="{many}"><testcase name="a"/></testsuite>')
+        assert parsed.state is ReportState.UNPARSABLE
 
 
 @given(

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from surefoot.suite.formats.parsed import Parsed, Place, broken, result
+from surefoot.suite.formats.parsed import Parsed, Place, broken, finite, result
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _ENDS: Final[Mapping[str, TestOutcome]] = {
@@ -93,8 +93,7 @@ def _sort_in(heard: _Heard, action: str, key: Key, rest: Mapping[object, object]
     elif action in _ENDS:
         if key in heard.ended:
             heard.doubled = key[1] or key[0]
-        elapsed = rest.get("Elapsed", 0.0)
-        heard.ended[key] = (action, float(elapsed) if isinstance(elapsed, int | float) else 0.0)
+        heard.ended[key] = (action, finite(rest.get("Elapsed")))
 
 
 def _result(test_id: str, action: str, wall_s: float, said: str) -> TestResult:

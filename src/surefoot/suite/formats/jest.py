@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
+from surefoot.suite.formats.parsed import Parsed, Place, broken, finite, numbered, result
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _OUTCOMES: Final[Mapping[str, TestOutcome]] = {
@@ -63,7 +63,7 @@ def _file(file: Mapping[str, object], place: Place) -> Iterator[TestResult]:
         yield result(
             "::".join([path, *map(str, test["ancestorTitles"]), str(test["title"])]),
             outcome,
-            wall_s=float(test.get("duration") or 0.0) / 1000,
+            wall_s=finite(test.get("duration")) / 1000,
             message=detail.partition("\n    at ")[0],
             detail=detail,
             frames=place.frames(detail),

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from xml.etree import ElementTree as ET  # documents with a DTD are refused before they are read
 
-from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
+from surefoot.suite.formats.parsed import Parsed, Place, broken, finite, numbered, result
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _DTD: Final = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -17,6 +17,8 @@ _NO_SUCCESS: Final = frozenset({"error", "fail", "failed", "failure"})
 """What writers say in an attribute of a test that failed."""
 _NOT_RUN: Final = frozenset({"disabled", "notrun", "skipped", "suppressed"})
 """What GoogleTest and CTest say in an attribute of a test that did not run."""
+_DIGITS: Final = 9
+"""Of a count; `int` refuses thousands of them."""
 
 
 def parse(text: bytes, place: Place) -> Parsed:
@@ -48,15 +50,17 @@ def _miscounted(suite: ET.Element) -> str:
     points = len(cases) + len(list(suite.iter("testsuite"))) - 1
     counts = {len(cases), len(own), len(own) + len(suite.findall("testsuite")), points}
     said = suite.get("tests")
-    if said is not None and not (said.isdecimal() and int(said) in counts):
-        return f"suite {suite.get('name')!r} counts {said} tests and holds {len(cases)}"
+    if said is not None and not (said.isdecimal() and int(said[:_DIGITS]) in counts):
+        return f"suite {suite.get('name')!r} counts {said[:_DIGITS]} tests and holds {len(cases)}"
     bad = sum(len(each.findall(tag)) for each in suite.iter("testsuite") for tag in _BAD)
     bad += sum(map(_is_bad, cases))
     for attribute in ("failures", "errors"):
         # Each by itself, of both kinds: some count a failure among the errors, too, or a case under both.
         number = suite.get(attribute, "")
-        if number.isdecimal() and int(number) > bad:
-            return f"suite {suite.get('name')!r} counts {number} {attribute} and holds {bad}"
+        if number.isdecimal() and int(number[:_DIGITS]) > bad:
+            return (
+                f"suite {suite.get('name')!r} counts {number[:_DIGITS]} {attribute} and holds {bad}"
+            )
     return ""
 
 
@@ -108,7 +112,7 @@ def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Pl
     # A file or a suite that is its own group is said once.
     test_id = "::".join(dict.fromkeys(p for p in parts if p))
     outcome, told = _outcome(case)
-    return _result(test_id, outcome, told, place, wall_s=_seconds(case.get("time", "")))
+    return _result(test_id, outcome, told, place, wall_s=finite(case.get("time")))
 
 
 def _result(
@@ -157,10 +161,3 @@ def _file_of(group: str, place: Place) -> str:
 
 def _named(path: PurePosixPath, words: list[str]) -> bool:
     return (*path.parent.parts, path.stem)[-len(words) :] == tuple(words)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from surefoot.suite.formats.parsed import Parsed, Place, broken, numbered, result
+from surefoot.suite.formats.parsed import Parsed, Place, broken, finite, numbered, result
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _OF_TESTS_INSIDE: Final = "subtestsFailed"
@@ -72,11 +72,10 @@ def _result(record: Mapping[str, object], place: Place) -> TestResult:
     outcome = TestOutcome(str(record["outcome"]))
     if record["file_level"] and outcome is TestOutcome.FAILED:
         outcome = TestOutcome.ERROR
-    wall_ms = record["wall_ms"]
     return result(
         "::".join([file, *names]),
         outcome,
-        wall_s=wall_ms / 1000 if isinstance(wall_ms, int | float) else 0.0,
+        wall_s=finite(record["wall_ms"]) / 1000,
         message=str(record["message"]),
         detail=stack,
         frames=place.frames(stack),

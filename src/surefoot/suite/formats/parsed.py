@@ -1,5 +1,6 @@
 """What every reader of reports gives, and what it may know of the tree."""
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -80,7 +81,21 @@ class Place:
 
 def broken(state: ReportState, reason: str, results: Sequence[TestResult] = ()) -> Parsed:
     """A report that is not whole."""
-    return Parsed(state=state, reason=reason, results=tuple(results))
+    return Parsed(state=state, reason=_sound(reason), results=tuple(results))
+
+
+def finite(value: object) -> float:
+    """A number of a report, as one or in text; 0 for what is none, or has no end."""
+    try:
+        found = float(value) if isinstance(value, int | float | str) else 0.0
+    except (OverflowError, ValueError):
+        return 0.0
+    return found if math.isfinite(found) else 0.0
+
+
+def _sound(text: str) -> str:
+    """Text that can be recorded: JSON may hold halves of surrogate pairs, as of an emoji that JavaScript cut."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def result(
@@ -92,17 +107,17 @@ def result(
     detail: str = "",
     frames: tuple[Frame, ...] = (),
 ) -> TestResult:
-    """A result within its limits; what passed says nothing."""
+    """A result within its limits that can be recorded; what passed says nothing."""
     if outcome is TestOutcome.PASSED:
         message = detail = ""
         frames = ()
     return TestResult(
-        test_id=test_id,
+        test_id=_sound(test_id),
         outcome=outcome,
         wall_s=round(max(wall_s, 0.0), 6),
-        message=message.strip()[:MESSAGE],
-        detail=detail.strip("\n")[:DETAIL],
-        frames=frames,
+        message=_sound(message.strip()[:MESSAGE]),
+        detail=_sound(detail.strip("\n")[:DETAIL]),
+        frames=tuple(replace(f, path=_sound(f.path), function=_sound(f.function)) for f in frames),
     )
 
 
