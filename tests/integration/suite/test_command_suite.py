@@ -344,3 +344,23 @@ def test_new_rust_tests_of_what_the_base_lacks_are_red_on_it(
     assert mended.passed, mended.after
     assert evidence.base_tests(base, result, (), ()).passed
     assert not evidence.new_tests(result.collected, result, result, ()).passed
+
+
+@needs_cargo
+def test_documentation_tests_of_rust_that_cannot_share_a_program_are_read(
+    write: Write, open_command: Open
+) -> None:
+    """From edition 2024 on they run after the others, with a count of their own."""
+    docs = """/// ```
+/// assert_eq!(calc::one(), 1);
+/// ```
+/// ```compile_fail
+/// let text: i32 = "one";
+/// ```
+pub fn one() -> i32 { 1 }
+"""
+    manifest = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2024"\n'
+    root = write({"Cargo.toml": manifest, "src/lib.rs": docs})
+    report = open_command(root, wall_s=120.0).run(root)
+    expected = {"src/lib.rs::doc one": "passed", "src/lib.rs::doc one - compile fail": "passed"}
+    assert (report.state, outcomes(report)) == (ReportState.COMPLETE, expected), report.reason

@@ -382,6 +382,52 @@ def test_cargo_text_is_read_with_the_file_of_each_program(read: Read) -> None:
     assert (two.message, two.frames[0].line) == ("assertion failed", 13)
 
 
+CARGO_DOCS = """   Doc-tests my_calc
+
+running 2 tests
+test src/lib.rs - zero (line 1) ... ok
+test src/lib.rs - one (line 5) ... ok
+
+test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+
+
+running 2 tests
+test src/lib.rs - one (line 9) - compile fail ... ok
+test src/lib.rs - two (line 13) ... FAILED
+
+failures:
+
+---- src/lib.rs - two (line 13) stdout ----
+Test executable failed (exit status: 101).
+
+failures:
+    src/lib.rs - two (line 13)
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.21s
+
+all doctests ran in 0.99s; merged doctests compilation took 0.76s
+"""
+
+
+def test_documentation_tests_may_come_in_two_blocks(read: Read) -> None:
+    """From edition 2024 on, those that share a program and those that cannot; each ran as many as it announced."""
+    parsed = read("cargo", CARGO_DOCS)
+    assert outcomes(parsed) == {
+        "src/lib.rs::doc zero": "passed",
+        "src/lib.rs::doc one": "passed",
+        "src/lib.rs::doc one - compile fail": "passed",
+        "src/lib.rs::doc two": "failed",
+    }
+    first, _, second = CARGO_DOCS.partition("test result: ok. 2 passed")
+    for text in (
+        first + second.partition("\n")[2],
+        CARGO_DOCS[: CARGO_DOCS.rindex("test result")],
+        CARGO_DOCS.replace("1 passed; 1 failed", "2 passed; 0 failed"),
+        CARGO_DOCS.replace("   Doc-tests my_calc", "     Running src/lib.rs"),
+    ):
+        assert read("cargo", text).state is ReportState.CRASHED
+
+
 @pytest.mark.parametrize(
     ("text", "state"),
     [

@@ -122,8 +122,15 @@ def _targets(lines: Sequence[str]) -> list[_Target]:
             found.append(_Target(file="", crate=match[1]))
             said = None
         elif found:
+            if _HEAD.match(line) and _is_counted(found[-1]):
+                found.append(_Target(file="", crate=found[-1].crate))
             said = _sort_in(found[-1], line, said)
     return found
+
+
+def _is_counted(target: _Target) -> bool:
+    """Whether these are documentation tests to their end: those that cannot share a program run after the others."""
+    return not target.file and target.summed is not None
 
 
 def _sort_in(target: _Target, line: str, said: list[str] | None) -> list[str] | None:
