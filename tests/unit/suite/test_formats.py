@@ -80,6 +80,28 @@ def test_nested_tap_is_read_to_its_leaves(read: Read) -> None:
     assert parsed.results[2].message == "Expected values to be equal: 1 !== 2"
 
 
+TAP_TIMES = """TAP version 14
+# Subtest: test/a.js
+    ok 1 - adds # time=4.5ms
+    not ok 2 - later # TODO why # time=1s
+    ok 3 - says \\# time=1ms
+    ok 4 # time=0.1ms
+    1..4
+ok 1 - test/a.js # time=200.1ms
+1..1
+"""
+
+
+def test_times_of_tap_are_no_part_of_ids(read: Read) -> None:
+    """They differ in each run; what is escaped is the test's own name."""
+    assert outcomes(read("tap", TAP_TIMES)) == {
+        "test/a.js::adds": "passed",
+        "test/a.js::later": "xfailed",
+        "test/a.js::says # time=1ms": "passed",
+        "test/a.js::test 4": "passed",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

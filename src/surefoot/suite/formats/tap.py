@@ -13,6 +13,8 @@ from surefoot.values import ReportState, TestOutcome, TestResult
 _POINT: Final = re.compile(r"(not )?ok\b(?:[ \t]+(\d+))?(?:[ \t]+-)?[ \t]*(.*)")
 _PLAN: Final = re.compile(r"1\.\.(\d+)(?:[ \t]*#.*)?$")
 _DIRECTIVE: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*(skip|todo)\b[ \t]*(.*)$", re.IGNORECASE)
+_TIME: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*time=[\d.]+m?s[ \t]*$")
+"""How long a point took, as node-tap says it behind the name."""
 _STEP: Final = 4
 _FAILED: Final = frozenset({TestOutcome.FAILED, TestOutcome.ERROR})
 
@@ -139,9 +141,9 @@ def _check(level: _Level) -> None:
 
 def _read_point(point: re.Match[str]) -> tuple[str, TestOutcome, str]:
     """Name, outcome, and the reason that a directive gives."""
-    bad, words = point[1] is not None, point[3]
-    directive = _DIRECTIVE.search(f" {words}")
-    name = (words if directive is None else f" {words}"[: directive.start()]).strip()
+    bad, words = point[1] is not None, _TIME.sub("", f" {point[3]}")
+    directive = _DIRECTIVE.search(words)
+    name = (words if directive is None else words[: directive.start()]).strip()
     name = name.replace("\\#", "#").replace("\\\\", "\\") or f"test {point[2] or ''}".strip()
     if directive is None:
         return name, TestOutcome.FAILED if bad else TestOutcome.PASSED, "not ok" if bad else ""
