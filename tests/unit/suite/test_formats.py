@@ -102,6 +102,19 @@ def test_times_of_tap_are_no_part_of_ids(read: Read) -> None:
     }
 
 
+def test_a_skip_of_tap_may_be_a_longer_word(read: Read) -> None:
+    """The reason begins behind it."""
+    text = "ok 1 # SKIPPED: no net\nok 2 - b # skip\nok 3 - c # Skipping\nok 4 - d # todos\n1..4\n"
+    parsed = read("tap", text)
+    assert outcomes(parsed) == {
+        "test 1": "skipped",
+        "b": "skipped",
+        "c": "skipped",
+        "d # todos": "passed",
+    }
+    assert parsed.results[0].message == "no net"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -12,7 +12,8 @@ from surefoot.values import ReportState, TestOutcome, TestResult
 
 _POINT: Final = re.compile(r"(not )?ok\b(?:[ \t]+(\d+))?(?:[ \t]+-)?[ \t]*(.*)")
 _PLAN: Final = re.compile(r"1\.\.(\d+)(?:[ \t]*#.*)?$")
-_DIRECTIVE: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*(skip|todo)\b[ \t]*(.*)$", re.IGNORECASE)
+_DIRECTIVE: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*(skip\S*|todo\b)[ \t]*(.*)$", re.IGNORECASE)
+"""`SKIP` may go on to the next space (TAP 13), as in `# SKIPPED: no network`."""
 _TIME: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*time=[\d.]+m?s[ \t]*$")
 """How long a point took, as node-tap says it behind the name."""
 _STEP: Final = 4
@@ -147,7 +148,7 @@ def _read_point(point: re.Match[str]) -> tuple[str, TestOutcome, str]:
     name = name.replace("\\#", "#").replace("\\\\", "\\") or f"test {point[2] or ''}".strip()
     if directive is None:
         return name, TestOutcome.FAILED if bad else TestOutcome.PASSED, "not ok" if bad else ""
-    if directive[1].lower() == "skip":
+    if directive[1].lower() != "todo":
         return name, TestOutcome.SKIPPED, directive[2]
     return name, TestOutcome.XFAILED if bad else TestOutcome.XPASSED, directive[2]
 
