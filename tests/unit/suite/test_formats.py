@@ -115,10 +115,97 @@ def test_a_skip_of_tap_may_be_a_longer_word(read: Read) -> None:
     assert parsed.results[0].message == "no net"
 
 
+TAP_BUFFERED = """TAP version 13
+ok 1 - test/a.js # time=4.5ms {
+    # Subtest: adds
+        ok 1 - one
+        1..1
+    ok 1 - adds
+    ok 2 - deep {
+        ok 1 - two
+        1..1
+    }
+    1..2
+}
+
+not ok 2 - test/b.js # time=9ms
+  ---
+  exitCode: 1
+  ...
+{
+    not ok 1 - three
+      ---
+      message: bad
+      ...
+    ok 2 - four
+    1..2
+}
+
+not ok 3 - test/c.js
+  ---
+  message: it ended with 7
+  ...
+{
+    ok 1 - five
+    1..1
+}
+ok 4 - none # SKIP why {
+    1..0
+}
+ok 5 - a name {
+# Subtest: test/d.js
+    ok 1 - }
+    not ok 2 - {
+      ---
+      message: odd
+      ...
+    ok 3 - last {
+    1..3
+not ok 6 - test/d.js
+1..6
+"""
+
+
+def test_subtests_of_tap_may_be_in_braces_behind_their_sum(read: Read) -> None:
+    """With its diagnostics before them, where it has some; a brace can be a name's own, too."""
+    parsed = read("tap", TAP_BUFFERED)
+    assert outcomes(parsed) == {
+        "test/a.js::adds::one": "passed",
+        "test/a.js::deep::two": "passed",
+        "test/b.js::three": "failed",
+        "test/b.js::four": "passed",
+        "test/c.js::five": "passed",
+        "test/c.js": "failed",
+        "none": "skipped",
+        "a name {": "passed",
+        "test/d.js::}": "passed",
+        "test/d.js::{": "failed",
+        "test/d.js::last {": "passed",
+    }
+    said = {r.test_id: r.message for r in parsed.results if r.outcome.value == "failed"}
+    assert said == {
+        "test/b.js::three": "bad",
+        "test/c.js": "it ended with 7",
+        "test/d.js::{": "odd",
+    }
+
+
+def test_braces_that_a_test_prints_change_nothing(read: Read) -> None:
+    """As JSON over several lines has them."""
+    text = "not ok 1 - a\n  ---\n  message: bad\n  ...\n%sok 2 - b\n1..2\n"
+    assert read("tap", text % '{\n  "ok": 1\n}\n') == read("tap", text % "")
+    assert read("tap", text % "{\n") == read("tap", text % "}\n") == read("tap", text % "")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("", "no test point"),
+        ("ok 1 - a {\n    ok 1 - b\n    1..1\nok 2 - c\n1..2\n", "do not end"),
+        ("1..1\nok 1 - a {\n    ok 1 - b\n    1..1\n", "do not end"),
+        ("1..1\nok 1 - a {\n    not ok 1 - b\n    1..1\n}\n", "a test inside it is not"),
+        ("1..1\nok 1 - a {\n    ok 1 - b\n}\n", "no plan"),
+        ("1..1\nok 2 - a {\n    ok 1 - b\n    1..1\n}\n", "where 1 was due"),
         ("ok 1 - a\nok 2 - b\n", "no plan"),
         ("1..3\nok 1 - a\nok 2 - b\n", "3 tests are planned, 2 are reported"),
         ("1..2\nok 1 - a\nok 1 - a\n", "test point 1 where 2 was due"),

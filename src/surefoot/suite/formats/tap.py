@@ -1,6 +1,8 @@
 """The Test Anything Protocol, versions 12 to 14, with nested subtests (testanything.org/tap-version-14-specification.html).
 
 A test point above subtests is their sum; it is a result of its own only when it fails and none of them does.
+It comes behind them, or, as node-tap writes it for tests that ran at once, before them: `ok 1 - name {`, and `}` behind
+them; where it has diagnostics, the `{` has a line of its own behind these. A name may end with a brace as well.
 """
 
 import re
@@ -16,6 +18,7 @@ _DIRECTIVE: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*(skip\S*|todo\b)[ \t]*(.*)$"
 """`SKIP` may go on to the next space (TAP 13), as in `# SKIPPED: no network`."""
 _TIME: Final = re.compile(r"(?<!\\)[ \t]#[ \t]*time=[\d.]+m?s[ \t]*$")
 """How long a point took, as node-tap says it behind the name."""
+_OPENS: Final = re.compile(r"(?:^|(?<=[ \t])){[ \t]*$")
 _STEP: Final = 4
 _FAILED: Final = frozenset({TestOutcome.FAILED, TestOutcome.ERROR})
 
@@ -27,6 +30,16 @@ class _Level:
     plan: int | None = None
     count: int = 0
     results: list[TestResult] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """A point whose subtests may follow in braces."""
+
+    depth: int
+    point: re.Match[str]
+    told: TestResult | None = None
+    """Its result with its diagnostics, where it has some."""
 
 
 class _Broken(Exception):  # noqa: N818  # never leaves this module
@@ -50,21 +63,65 @@ class _Reader:
         self._levels = [_Level()]
         self._yaml: list[str] | None = None
         self._margin = ""
+        self._open: list[_Open] = []
+        self._last: _Open | None = None
+        """The point that was counted last, without subtests."""
 
     def read(self, line: str) -> None:
         if self._yaml is not None:
             self._read_yaml(line)
             return
-        bare = line.lstrip(" ")
-        indent = len(line) - len(bare)
-        if bare.rstrip() == "---" and self._levels:
+        bare = line.lstrip(" ").rstrip()
+        indent = len(line) - len(line.lstrip(" "))
+        depth, odd = divmod(indent, _STEP)
+        if bare == "---" and self._levels:
+            self._end_open(depth)
             self._yaml, self._margin = [], line[:indent]
         elif bare.startswith("Bail out!"):
-            raise _Broken(bare.strip())
-        elif indent % _STEP == 0 and (plan := _PLAN.match(bare)):
-            self._plan(indent // _STEP, int(plan[1]))
-        elif indent % _STEP == 0 and (point := _POINT.match(bare)):
-            self._point(indent // _STEP, point)
+            raise _Broken(bare)
+        elif not odd:
+            self._read_line(depth, bare)
+
+    def _read_line(self, depth: int, line: str) -> None:
+        if line == "{":
+            self._reopen(depth)
+        elif line == "}":
+            self._shut(depth)
+        elif line.startswith("# Subtest"):
+            self._end_open(depth)
+        elif plan := _PLAN.match(line):
+            self._end_open(depth)
+            self._plan(depth, int(plan[1]))
+        elif point := _POINT.match(line):
+            self._end_open(depth)
+            if _OPENS.search(point[3]):
+                self._open.append(_Open(depth=depth, point=point))
+            else:
+                self._point(depth, point)
+
+    def _reopen(self, depth: int) -> None:
+        """Count the last point only behind the subtests that follow it."""
+        last = self._last
+        if last is not None and last.depth == depth == len(self._levels) - 1:
+            level = self._levels[depth]
+            level.count -= 1
+            self._open.append(_Open(depth=depth, point=last.point, told=level.results.pop()))
+            self._last = None
+
+    def _shut(self, depth: int) -> None:
+        """End the point whose subtests are in the braces that end here; other braces are a test's own words."""
+        if self._open and self._open[-1].depth == depth:
+            ended = self._open.pop()
+            bare = _POINT.match(_OPENS.sub("", ended.point[0]))
+            self._point(depth, bare or ended.point, ended.told)
+
+    def _end_open(self, depth: int) -> None:
+        """Points at this level or below it that no subtests follow: the brace was part of the name."""
+        while self._open and self._open[-1].depth >= depth:
+            ended = self._open.pop()
+            if len(self._levels) > ended.depth + 1:
+                raise _Broken(f"the subtests of {ended.point[0]!r} do not end")
+            self._point(ended.depth, ended.point, ended.told)
 
     def _read_yaml(self, line: str) -> None:
         if line == f"{self._margin}...":
@@ -95,7 +152,7 @@ class _Reader:
             raise _Broken(f"a second plan, 1..{count}")
         level.plan = count
 
-    def _point(self, depth: int, point: re.Match[str]) -> None:
+    def _point(self, depth: int, point: re.Match[str], told: TestResult | None = None) -> None:
         level = self._level(depth)
         level.count += 1
         if point[2] is not None and int(point[2]) != level.count:
@@ -108,9 +165,10 @@ class _Reader:
             for r in below
         ]
         if not below or (outcome is TestOutcome.FAILED and not failed):
-            level.results.append(result(name, outcome, message=why))
+            level.results.append(told or result(name, outcome, message=why))
         elif outcome is not TestOutcome.FAILED and failed:
             raise _Broken(f"{name!r} is ok, and a test inside it is not")
+        self._last = None if below else _Open(depth=depth, point=point)
 
     def _close(self, depth: int) -> list[TestResult]:
         """The results of the level below, whose sum is at hand."""
@@ -125,6 +183,7 @@ class _Reader:
     def end(self) -> list[TestResult]:
         if self._yaml is not None:
             raise _Broken("it ends inside the text of a failure")
+        self._end_open(0)
         if len(self._levels) > 1:
             raise _Broken("it ends inside subtests")
         _check(self._levels[0])
