@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -248,6 +248,27 @@ def test_junit_ids_begin_with_the_file_where_it_can_be_told(read: Read) -> None:
         "inner::deep": "passed",
     }
     assert [r.message for r in parsed.results[1:3]] == ["1 != 2", "first line"]
+
+
+class Walked(tuple[PurePosixPath, ...]):  # noqa: SLOT001  # a tuple that counts
+    """Files that count how often somebody goes through them."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[PurePosixPath]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_the_files_of_the_tree_are_gone_through_once_whatever_the_number_of_cases() -> None:
+    """A large tree has thousands of files and of cases."""
+    for count in (1, 50):
+        files = Walked(PurePosixPath(f"src/p{i}/C{i}.java") for i in range(count))
+        cases = "".join(f'<testcase classname="p{i}.C{i}" name="t"/>' for i in range(count))
+        place = Place(root=Path("/nonexistent"), files=files)
+        parsed = PARSERS["junit"](f"<testsuite>{cases}</testsuite>".encode(), place)
+        assert parsed.results[-1].test_id == f"{files[-1]}::p{count - 1}.C{count - 1}::t"
+        assert files.walks == 1
 
 
 def test_other_writers_of_junit_are_read(read: Read) -> None:

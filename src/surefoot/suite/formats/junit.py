@@ -1,7 +1,9 @@
 """JUnit's XML, as its many writers write it: suites in suites, with or without files, classes and counts."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
 from xml.etree import ElementTree as ET  # documents with a DTD are refused before they are read
@@ -19,6 +21,31 @@ _NOT_RUN: Final = frozenset({"disabled", "notrun", "skipped", "suppressed"})
 """What GoogleTest and CTest say in an attribute of a test that did not run."""
 _DIGITS: Final = 9
 """Of a count; `int` refuses thousands of them."""
+
+
+class _Tree:
+    """The tree, with its files by their names, as each case of a report may ask for one."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._by_stem: dict[str, list[PurePosixPath]] = defaultdict(list)
+        for path in place.files:
+            self._by_stem[path.stem].append(path)
+        self.file_of = cache(self._file_of)
+
+    def _file_of(self, group: str) -> str:
+        """The one file of the tree that a class is named after (`com.acme.AddTest`); empty when there is none."""
+        words = tuple(group.partition("$")[0].split("."))
+        # `package.module.Class`, as Python's writers say it, ends with what is not a file.
+        for tail in (words, words[:-1]):
+            found = [p for p in self._by_stem.get(tail[-1] if tail else "", ()) if _named(p, tail)]
+            if len(found) == 1:
+                return found[0].as_posix()
+        return ""
+
+
+def _named(path: PurePosixPath, words: tuple[str, ...]) -> bool:
+    return (*path.parent.parts, path.stem)[-len(words) :] == words
 
 
 def parse(text: bytes, place: Place) -> Parsed:
@@ -39,7 +66,8 @@ def parse(text: bytes, place: Place) -> Parsed:
         if why := _miscounted(suite):
             return broken(ReportState.UNPARSABLE, why)
     suites = [top] if top.tag == "testsuite" else list(top)
-    return Parsed(results=numbered(r for each in suites for r in _read(each, place)))
+    tree = _Tree(place)
+    return Parsed(results=numbered(r for each in suites for r in _read(each, tree)))
 
 
 def _miscounted(suite: ET.Element) -> str:
@@ -73,50 +101,50 @@ def _said(case: ET.Element) -> set[str]:
     return {case.get(name, "").lower() for name in ("result", "status")}
 
 
-def _read(element: ET.Element, place: Place) -> Iterator[TestResult]:
+def _read(element: ET.Element, tree: _Tree) -> Iterator[TestResult]:
     if element.tag == "testcase":
-        yield _case(element, (), element, place)
+        yield _case(element, (), element, tree)
         return
-    yield from _suite(element, (), element, place)
+    yield from _suite(element, (), element, tree)
 
 
 def _suite(
-    suite: ET.Element, names: tuple[str, ...], top: ET.Element, place: Place
+    suite: ET.Element, names: tuple[str, ...], top: ET.Element, tree: _Tree
 ) -> Iterator[TestResult]:
     for child in suite:
         if child.tag in _BAD:
-            yield _outside(child, names, suite, place)
+            yield _outside(child, names, suite, tree)
         elif child.tag == "testcase":
-            yield _case(child, names, suite if suite.get("file") else top, place)
+            yield _case(child, names, suite if suite.get("file") else top, tree)
         elif child.tag == "testsuite":
-            yield from _suite(child, (*names, child.get("name", "")), top, place)
+            yield from _suite(child, (*names, child.get("name", "")), top, tree)
 
 
 def _outside(
-    told: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Place
+    told: ET.Element, names: tuple[str, ...], suite: ET.Element, tree: _Tree
 ) -> TestResult:
     """What went wrong in a suite outside of its cases, under the suite's own name."""
     name = suite.get("name", "")
     file = suite.get("file") or suite.get("filepath")
-    where = place.relative(file) if file else _file_of(name, place)
+    where = tree.place.relative(file) if file else tree.file_of(name)
     parts = [where, *names, name]
     test_id = "::".join(dict.fromkeys(p for p in parts if p)) or suite.tag
-    return _result(test_id, TestOutcome.ERROR, told, place, wall_s=0.0)
+    return _result(test_id, TestOutcome.ERROR, told, tree, wall_s=0.0)
 
 
-def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, place: Place) -> TestResult:
+def _case(case: ET.Element, names: tuple[str, ...], suite: ET.Element, tree: _Tree) -> TestResult:
     group = case.get("classname", "")
     file = case.get("file") or suite.get("file") or suite.get("filepath")
-    where = place.relative(file) if file else _file_of(group, place)
+    where = tree.place.relative(file) if file else tree.file_of(group)
     parts = [where, *names, group, case.get("name", "")]
     # A file or a suite that is its own group is said once.
     test_id = "::".join(dict.fromkeys(p for p in parts if p))
     outcome, told = _outcome(case)
-    return _result(test_id, outcome, told, place, wall_s=finite(case.get("time")))
+    return _result(test_id, outcome, told, tree, wall_s=finite(case.get("time")))
 
 
 def _result(
-    test_id: str, outcome: TestOutcome, told: ET.Element | None, place: Place, *, wall_s: float
+    test_id: str, outcome: TestOutcome, told: ET.Element | None, tree: _Tree, *, wall_s: float
 ) -> TestResult:
     said = told.get("message") or "" if told is not None else ""
     detail = "".join(told.itertext()) if told is not None else ""
@@ -127,7 +155,7 @@ def _result(
         wall_s=wall_s,
         message=said or first,
         detail=detail,
-        frames=place.frames(detail),
+        frames=tree.place.frames(detail),
     )
 
 
@@ -144,20 +172,3 @@ def _outcome(case: ET.Element) -> tuple[TestOutcome, ET.Element | None]:
     if told is not None or said & _NO_SUCCESS:
         return TestOutcome.FAILED, told
     return TestOutcome.PASSED, None
-
-
-def _file_of(group: str, place: Place) -> str:
-    """The one file of the tree that a class is named after (`com.acme.AddTest`); empty when there is none."""
-    words = group.partition("$")[0].split(".")
-    if words == [""]:
-        return ""
-    # `package.module.Class`, as Python's writers say it, ends with what is not a file.
-    for tail in (words, words[:-1]):
-        found = [p for p in place.files if tail and _named(p, tail)]
-        if len(found) == 1:
-            return found[0].as_posix()
-    return ""
-
-
-def _named(path: PurePosixPath, words: list[str]) -> bool:
-    return (*path.parent.parts, path.stem)[-len(words) :] == tuple(words)
