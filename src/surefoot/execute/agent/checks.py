@@ -171,7 +171,12 @@ class Checks:
             needs = "no new test shows the change; write one in a new test file, or behind the tests of one that is there"
             return [needs] if unproved else []
         base = self._workspace.overlay(self._task.base_tree, tree, sorted(self._grown(diff)))
-        shown = idle(fresh, steadied(self._run(base), self._varying or ()))
+        without = self._run(base)
+        if without.state not in SETTLED:
+            unusable = f"the test run without the change is unusable ({without.state})"
+            why = f"{unusable}, so no new test is seen to fail there: {without.reason}"
+            return [why[:_DETAIL]]
+        shown = idle(fresh, steadied(without, self._varying or ()))
         if not shown:
             return []
         mend = "let each fail without it, or join it with one that does"
