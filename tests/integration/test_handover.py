@@ -13,6 +13,7 @@ from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import AcceptError, UsageError
 from surefoot.events.orchestration import RunOpened, RunStopped
+from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
 from surefoot.inspection import query
@@ -107,6 +108,24 @@ def test_gc_leaves_of_what_was_decided_only_what_verifies_it(
     assert refs(project) == before
     assert (before == []) == (decided == "rejected")
     assert git(project, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+@pytest.mark.parametrize(
+    "status", [RunStatus.COMPLETE, RunStatus.BLOCKED], ids=["undecided", "ended"]
+)
+def test_gc_in_another_checkout_leaves_the_runs_of_this_one_alone(
+    project: Project, around: Surroundings, scripted: str, status: RunStatus
+) -> None:
+    """Checkouts share refs and not ledgers: what one of them does not know may be the other's work."""
+    opened(project, around, scripted, status)
+    remove_worktree(project.repository, RUN, project.home)
+    before = refs(project)
+    git(project, "worktree", "add", "--quiet", "-b", "other", "../second")
+    second = open_project(project.root.parent / "second", project.places)
+    assert collect(second, around) == ("nothing to remove",)
+    assert refs(project) == before != []
+    if status is RunStatus.COMPLETE:
+        assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
 
 
 def test_gc_removes_runs_that_never_began(project: Project, around: Surroundings) -> None:

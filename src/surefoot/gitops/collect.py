@@ -1,7 +1,9 @@
 """Takes away what runs have left: worktrees, entries in the user's git folder, scratch, refs. Nothing else.
 
 A thing is ours when its ref is below our names, or its worktree entry points into our home. A run is left alone
-while somebody holds one of its leases.
+while somebody holds one of its leases. All checkouts of a repository share its refs, and each has ledgers and a home
+of its own: a run without a ledger here is ours when its refs name this checkout, or name none and it has left
+something in our home. What may be another checkout's work stays.
 """
 
 import contextlib
@@ -78,21 +80,23 @@ def collect_garbage(
     keep: Callable[[RunId], bool],
     keep_refs: Callable[[RunId], bool] = lambda _: False,
 ) -> Collected:
-    """Remove all that is left of this repository's runs, but for those that are in use or that `keep` names.
+    """Remove all that is left of this checkout's runs, but for those that are in use or that `keep` names.
 
     Of a run that is kept only what a killed process has left goes: scratch and stale locks. One that only `keep_refs`
     names loses its worktree, and keeps its commits.
     """
-    place = Home(root=home.resolve())
+    place, git = Home(root=home.resolve()), repository.git()
+    here = _at_home(repository, place)
+    named = {refs.run_of(name) for name in refs.all_refs(git, refs.BRANCHES, refs.KEPT)}
     runs: list[RunId] = []
     removed: list[Removed] = []
-    for run_id in sorted(_runs(repository, place)):
+    for run_id in sorted(here | named):
         with contextlib.suppress(UsageError, RepositoryError):  # in use, or checked out by the user
             if keep(run_id):
                 _tidy(repository, run_id, place)
             elif keep_refs(run_id):
                 removed.append(remove_worktree(repository, run_id, home))
-            else:
+            elif _is_ours(repository, git, run_id, here):
                 removed.append(remove_run(repository, run_id, home))
                 runs.append(run_id)
     return Collected(
@@ -102,10 +106,15 @@ def collect_garbage(
     )
 
 
-def _runs(repository: Repository, place: Home) -> set[RunId]:
-    """The runs of this repository that have left anything anywhere."""
-    named = refs.all_refs(repository.git(), refs.BRANCHES, refs.KEPT)
-    found = {refs.run_of(name) for name in named}
+def _is_ours(repository: Repository, git: Git, run_id: RunId, here: set[RunId]) -> bool:
+    """Whether a run without a ledger here was this checkout's; `here` are those that have left something in our home."""
+    checkout = refs.checkout_of(git, run_id)
+    return run_id in here if checkout is None else checkout == str(repository.git_dir)
+
+
+def _at_home(repository: Repository, place: Home) -> set[RunId]:
+    """The runs of this repository that have left a worktree or a lease in our home."""
+    found: set[RunId] = set()
     for entry, folder in admin.entries(repository.common_dir).items():
         name = RunId(folder.name)
         if folder.parent == place.root and admin.is_on(entry, f"{refs.BRANCHES}{name}"):

@@ -2,7 +2,7 @@
 
 refs/heads/surefoot/<run id>     the branch; its tip is the last closed turn, or the base where turns make no branch commits
 refs/surefoot/<run id>/base      the commit that the run started from
-refs/surefoot/<run id>/run       a blob: the branch that the user was on
+refs/surefoot/<run id>/run       a blob: the branch that the user was on, and the git folder of his checkout
 refs/surefoot/<run id>/<n>       turn commit n, so that it stays reachable when the branch goes; a tree where none is made
 refs/surefoot/<run id>/accepted  the commit that `accept` made
 refs/surefoot/<run id>/ledger    a blob: hash of the ledger's last line when the run was let go of
@@ -121,6 +121,15 @@ def load(git: Git, run_id: RunId) -> RunRefs | None:
     )
 
 
+def checkout_of(git: Git, run_id: RunId) -> str | None:
+    """Git folder of the checkout that a run was started in; None when its refs do not say, as those of old runs."""
+    about = git.run("cat-file", "blob", kept(run_id, "run"), ok=None).stdout
+    try:
+        return str(json.loads(about)["checkout"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def refuse_taken(git: Git, run_id: RunId) -> None:
     """Refuse the id of a run that has refs, and a branch of the user where ours need a folder.
 
@@ -138,9 +147,10 @@ def refuse_taken(git: Git, run_id: RunId) -> None:
             raise UsageError(f"run {run_id} exists already; resume it, or give another id")
 
 
-def create(git: Git, run_id: RunId, base: CommitId, branch: str) -> RunRefs:
-    """Give a new run its refs; `GitError` when it has some already."""
-    about = json.dumps({"branch": branch, "version": 1}, sort_keys=True).encode()
+def create(git: Git, run_id: RunId, base: CommitId, branch: str, *, checkout: Path) -> RunRefs:
+    """Give a new run its refs; `GitError` when it has some already. `checkout` is the git folder of the user's."""
+    said = {"branch": branch, "checkout": str(checkout), "version": 1}
+    about = json.dumps(said, sort_keys=True).encode()
     blob = git.run("hash-object", "-w", "--stdin", stdin=about).line
     change(
         git,

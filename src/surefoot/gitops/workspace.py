@@ -324,7 +324,8 @@ def open_workspace(
         refs.refuse_taken(git, run_id)
         refs.unlock(repository.common_dir, run_id)
         undo.callback(_abandon, git, repository, run_id, place, lease)
-        known = refs.create(git, run_id, repository.head, repository.branch)
+        head, branch = repository.head, repository.branch
+        known = refs.create(git, run_id, head, branch, checkout=repository.git_dir)
         clear_scratch(place, run_id)
         worktree = _make(git, repository, run_id, place)
         workspace = GitWorkspace(
@@ -370,7 +371,8 @@ def reopen_workspace(
         known = refs.load(git, run_id)
         if known is None and head is not None:
             refs.delete(git, refs.refs_of(git, run_id))
-            known = refs.create(git, run_id, head, branch or repository.branch)
+            onto = branch or repository.branch
+            known = refs.create(git, run_id, head, onto, checkout=repository.git_dir)
         if known is None:
             raise UsageError(
                 f"the repository at {str(repository.root)!r} has no work of run {run_id}; start a new run"

@@ -237,3 +237,29 @@ def test_two_repositories_may_share_a_home(user: ScratchRepository, tmp_path: Pa
     with pytest.raises(UsageError, match="belongs to"):
         remove_worktree(found(user), theirs, user.home)
     assert (user.home / theirs / "src").exists()
+
+
+def test_refs_that_only_another_checkout_can_know_stay(user: ScratchRepository) -> None:
+    """Without a lease here they are ours when they say so; those of an earlier version say nothing, and stay."""
+    user.git("worktree", "add", "-q", "-b", "other", "../second")
+    second = Repository.discover(user.folder / "second", user.env)
+    for name in ("run-1", "run-old"):
+        remove_worktree(found(user), run(user, name), user.home)
+    old = user.git("hash-object", "-w", "--stdin", stdin=b'{"branch": "refs/heads/main"}')
+    user.git("update-ref", "refs/surefoot/run-old/run", old)
+    nothing = Collected(runs=(), worktrees=(), refs=())
+    # Whatever home is given: a folder may have been the other checkout's before.
+    for home in (user.folder / "second-home", user.home):
+        assert collect_garbage(second, home=home, keep=lambda _: False) == nothing
+    assert collect_garbage(found(user), home=user.home, keep=lambda _: False).runs == ("run-1",)
+    assert user.git("rev-parse", "surefoot/run-old")
+
+
+def test_a_lease_here_does_not_make_another_checkouts_run_ours(user: ScratchRepository) -> None:
+    """A folder that was another checkout's before has its home, too; what the refs say decides."""
+    user.git("worktree", "add", "-q", "-b", "other", "../second")
+    second = Repository.discover(user.folder / "second", user.env)
+    run(user, "run-1")
+    assert collect_garbage(second, home=user.home, keep=lambda _: False).runs == ()
+    assert user.git("rev-parse", "surefoot/run-1")
+    assert (user.home / "run-1" / "src").exists()
