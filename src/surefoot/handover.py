@@ -108,16 +108,18 @@ def _message(run_id: str, title: str, text: str, evidence: str) -> str:
     return f"{title}\n\n{quoted}Verified: {evidence}\n\nSurefoot-Run: {run_id}\n"
 
 
-def reject(project: Project, run_id: RunId, around: Surroundings, why: str) -> None:
-    """Remove the run's branch, worktree and commits."""
+def reject(project: Project, run_id: RunId, around: Surroundings, why: str) -> tuple[str, ...]:
+    """Remove the run's branch, worktree and commits; says what stays, and why."""
     story = read_story_of(project, run_id)
     if story.ending:
         raise UsageError(f"run {run_id} was {story.ending}")
     with open_ledger(project, run_id, around) as ledger:
-        for child in story.state.plan.children:
-            remove_work(project.repository, child, home=project.home)
-        remove_work(project.repository, run_id, home=project.home)
+        removed = [
+            remove_work(project.repository, one, home=project.home)
+            for one in (*story.state.plan.children, run_id)
+        ]
         ledger.append(RunRejected(reason=why))
+    return tuple(told for one in removed for told in one.kept)
 
 
 def collect(
@@ -145,6 +147,7 @@ def collect(
         gone = collect_garbage(project.repository, home=project.home, keep=goes_on, keep_refs=begun)
         ledger.append(RunsCollected(runs=gone.runs, worktrees=gone.worktrees, refs=gone.refs))
     lines += [f"worktree {w}" for w in gone.worktrees] + [f"ref {r}" for r in gone.refs]
+    lines += [f"kept {told}" for told in gone.kept]
     lines += [f"run {r}, which never began" for r in _drop_unbegun(project, around)]
     return tuple(lines) or ("nothing to remove",)
 

@@ -128,6 +128,25 @@ def test_gc_in_another_checkout_leaves_the_runs_of_this_one_alone(
         assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
 
 
+def test_commits_of_the_user_on_the_branch_of_a_run_outlive_it(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """`reject` throws away the run's work, not his, and says that the branch is still there."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    remove_worktree(project.repository, RUN, project.home)
+    branch = f"surefoot/{RUN}"
+    git(project, "branch", "mine", branch)
+    git(project, "switch", "--quiet", "mine")
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "mine")
+    git(project, "branch", "--force", branch, "mine")
+    git(project, "switch", "--quiet", "main")
+    assert reject(project, RUN, around, "no") == (
+        f"branch {branch}, which holds other commits than the run's; `git branch -D {branch}` removes it",
+    )
+    assert git(project, "rev-parse", branch) == git(project, "rev-parse", "mine")
+    assert refs(project) == [f"refs/heads/{branch}"]
+
+
 def test_gc_removes_runs_that_never_began(project: Project, around: Surroundings) -> None:
     """Killed before their first event they hold nothing, and would be what `resume` takes for the last run."""
     project.prepare()

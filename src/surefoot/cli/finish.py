@@ -94,11 +94,13 @@ def reject(
     run_id = project.find_run(run)
     around, view = watched(quiet=True, asks=False)
     view.close()
-    throw_away(project, run_id, around, why)
+    kept = throw_away(project, run_id, around, why)
     if json:
-        print_json({"run_id": run_id, "reason": why})
+        print_json({"run_id": run_id, "reason": why, "kept": list(kept)})
     else:
         typer.echo(f"rejected {run_id}")
+        for told in kept:
+            typer.echo(f"kept {told}")
 
 
 @command

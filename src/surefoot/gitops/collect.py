@@ -1,6 +1,6 @@
 """Takes away what runs have left: worktrees, entries in the user's git folder, scratch, refs. Nothing else.
 
-A thing is ours when its ref is below our names, or its worktree entry points into our home. A run is left alone
+A thing is ours when a ref of a run holds it, or its worktree entry points into our home. A run is left alone
 while somebody holds one of its leases. All checkouts of a repository share its refs, and each has ledgers and a home
 of its own: a run without a ledger here is ours when its refs name this checkout, or name none and it has left
 something in our home. What may be another checkout's work stays.
@@ -26,6 +26,8 @@ class Removed:
 
     worktree: Path | None
     refs: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """What stays although it bears the run's name, and why; a phrase each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +35,11 @@ class Collected:
     """What garbage collection took away."""
 
     runs: tuple[RunId, ...]
-    """Runs of which nothing is left in the repository."""
+    """Runs of which nothing of ours is left in the repository."""
     worktrees: tuple[str, ...]
     refs: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    """As in `Removed`."""
 
 
 def remove_worktree(repository: Repository, run_id: RunId, home: Path) -> Removed:
@@ -52,19 +56,31 @@ def remove_worktree(repository: Repository, run_id: RunId, home: Path) -> Remove
 def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
     """Remove a run's worktree and all its refs; what is gone already is fine.
 
+    Its branch stays where it holds commits that are not the run's: nothing else may hold them.
+
     Raises:
         UsageError: Somebody still uses it.
         RepositoryError: The user has checked its branch out.
     """
     place = Home(root=home.resolve())
     with _leases(repository, run_id, place):
-        git = repository.git()
-        _refuse_checked_out(repository, git, run_id, place)
+        git, branch = repository.git(), refs.branch_of(run_id)
+        found = refs.refs_of(git, run_id)
+        ours = refs.own(run_id, found)
+        if branch in ours:
+            _refuse_checked_out(repository, git, run_id, place)
         refs.unlock(repository.common_dir, run_id)
         worktree = _drop_files(repository, run_id, place)
-        found = refs.refs_of(git, run_id)
-        refs.delete(git, found)
-        return Removed(worktree=worktree, refs=tuple(sorted(found)))
+        # The branch first: the others are what tells that it is ours, also after a kill in between.
+        refs.delete(git, {name: oid for name, oid in ours.items() if name == branch})
+        refs.delete(git, {name: oid for name, oid in ours.items() if name != branch})
+        kept = (_told(branch),) if branch in found and branch not in ours else ()
+        return Removed(worktree=worktree, refs=tuple(sorted(ours)), kept=kept)
+
+
+def _told(branch: str) -> str:
+    short = branch.removeprefix("refs/heads/")
+    return f"branch {short}, which holds other commits than the run's; `git branch -D {short}` removes it"
 
 
 def is_held(repository: Repository, run_id: RunId, home: Path) -> bool:
@@ -103,6 +119,7 @@ def collect_garbage(
         runs=tuple(runs),
         worktrees=tuple(str(r.worktree) for r in removed if r.worktree is not None),
         refs=tuple(ref for r in removed for ref in r.refs),
+        kept=tuple(told for r in removed for told in r.kept),
     )
 
 

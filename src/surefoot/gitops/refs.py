@@ -99,6 +99,15 @@ def refs_of(git: Git, run_id: RunId) -> dict[str, str]:
     return all_refs(git, branch_of(run_id), f"{KEPT}{run_id}/")
 
 
+def own(run_id: RunId, found: Mapping[str, str]) -> dict[str, str]:
+    """Those of `refs_of` that go when the run goes: its branch only where its tip is a commit that the others hold."""
+    ours = {name: oid for name, oid in found.items() if name.startswith(KEPT)}
+    branch = branch_of(run_id)
+    if branch in found and found[branch] in ours.values():
+        return {branch: found[branch], **ours}
+    return ours
+
+
 def load(git: Git, run_id: RunId) -> RunRefs | None:
     """What the refs of a run say, or None when it has none, or not enough to go on from."""
     found = refs_of(git, checked(run_id))

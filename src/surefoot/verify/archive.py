@@ -74,7 +74,7 @@ def archive_runs(
         if _is_of_plan(run_id, story):
             continue
         if last is not None and last <= now - keep and is_closed(story):
-            yield _archive(project, own, run_id, now)
+            yield from _archive(project, own, run_id, now)
 
 
 def _is_of_plan(run_id: RunId, story: Story) -> bool:
@@ -82,7 +82,7 @@ def _is_of_plan(run_id: RunId, story: Story) -> bool:
     return plan_run_of(run_id) != run_id or bool(story.state.plan.children)
 
 
-def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) -> str:
+def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) -> Iterator[str]:
     folder = archive_folder(project)
     folder.mkdir(parents=True, exist_ok=True)
     path, fresh = folder / f"{run_id}{_SUFFIX}", folder / f"{run_id}.fresh"
@@ -97,19 +97,22 @@ def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) ->
             fault = str(error)
         if fault is not None:
             fresh.unlink(missing_ok=True)
-            return f"kept run {run_id}, which does not verify: {fault}"
+            yield f"kept run {run_id}, which does not verify: {fault}"
+            return
         fresh.replace(path)
     try:
-        remove_run(project.repository, run_id, project.home)
+        removed = remove_run(project.repository, run_id, project.home)
     except (UsageError, RepositoryError) as error:
-        return f"kept run {run_id}: {error}"
+        yield f"kept run {run_id}: {error}"
+        return
     # Recorded before anything of the folder goes: a kill in between leaves the run twice, never not at all.
     own.append(
         RunArchived(run_id=run_id, file=path.name, sha256=digest(path.read_bytes()), head=head)
     )
     shutil.rmtree(project.runs / run_id)
     _drop_blobs(project, {d for _, _, d in digests_of(events)}, now - _UNUSED)
-    return f"archived run {run_id} in {path}"
+    yield f"archived run {run_id} in {path}"
+    yield from (f"kept {told}" for told in removed.kept)
 
 
 def _fault_in(project: Project, path: Path, head: str) -> str | None:

@@ -263,3 +263,40 @@ def test_a_lease_here_does_not_make_another_checkouts_run_ours(user: ScratchRepo
     assert collect_garbage(second, home=user.home, keep=lambda _: False).runs == ()
     assert user.git("rev-parse", "surefoot/run-1")
     assert (user.home / "run-1" / "src").exists()
+
+
+def test_branches_of_the_user_below_our_name_stay(user: ScratchRepository) -> None:
+    """Whoever likes the name may use it: without refs of a run beside it a branch is nobody's but his."""
+    user.git("switch", "-q", "-c", "surefoot/my-own-work")
+    user.commit({"mine.py": "hours\n"})
+    user.git("switch", "-q", "main")
+    run(user, "run-1")
+    remove_worktree(found(user), RunId("run-1"), user.home)
+    user.git("branch", "-q", "-D", "surefoot/run-1")
+    user.git("branch", "-q", "surefoot/run-1/review", "surefoot/my-own-work")
+    gone = collect_garbage(found(user), home=user.home, keep=lambda _: False)
+    assert gone.runs == ("run-1",)
+    assert gone.kept == ()
+    named = user.git("for-each-ref", "--format=%(refname:short)").split()
+    assert named == ["main", "surefoot/my-own-work", "surefoot/run-1/review"]
+
+
+@pytest.mark.parametrize("checked_out", [False, True], ids=["alone", "checked out"])
+def test_a_branch_with_commits_of_the_user_stays_and_is_told(
+    user: ScratchRepository, *, checked_out: bool
+) -> None:
+    """What he has added to a run's work no other ref holds, so it goes with nothing of the run's."""
+    run(user, "run-1")
+    remove_worktree(found(user), RunId("run-1"), user.home)
+    user.git("worktree", "add", "-q", "../review", "surefoot/run-1")
+    commit = user.at(user.folder / "review").commit({"review.py": "mine\n"})
+    if not checked_out:
+        user.git("worktree", "remove", "../review")
+    gone = collect_garbage(found(user), home=user.home, keep=lambda _: False)
+    told = "branch surefoot/run-1, which holds other commits than the run's"
+    assert gone.kept == (f"{told}; `git branch -D surefoot/run-1` removes it",)
+    assert gone.refs == tuple(f"refs/surefoot/run-1/{kind}" for kind in ("1", "base", "run"))
+    assert user.git("rev-parse", "surefoot/run-1") == commit
+    nothing = Collected(runs=(), worktrees=(), refs=())
+    assert collect_garbage(found(user), home=user.home, keep=lambda _: False) == nothing
+    assert user.git("rev-parse", "surefoot/run-1") == commit
