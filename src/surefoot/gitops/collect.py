@@ -13,7 +13,7 @@ from pathlib import Path
 
 from surefoot.errors import RepositoryError, UsageError
 from surefoot.gitops import admin, refs
-from surefoot.gitops.git import Git
+from surefoot.gitops.git import Git, decode
 from surefoot.gitops.hooks import clear
 from surefoot.gitops.lease import Home, Lease, clear_scratch, read_note
 from surefoot.gitops.repository import Repository
@@ -24,7 +24,8 @@ from surefoot.vocabulary import RunId
 class Removed:
     """What was taken away of one run."""
 
-    worktree: Path | None
+    worktrees: tuple[Path, ...]
+    """More than one when the repository, or our home, was moved."""
     refs: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     """What stays although it bears the run's name, and why; a phrase each."""
@@ -49,8 +50,8 @@ def remove_worktree(repository: Repository, run_id: RunId, home: Path) -> Remove
         UsageError: Somebody still uses it.
     """
     place = Home(root=home.resolve())
-    with _leases(repository, run_id, place):
-        return Removed(worktree=_drop_files(repository, run_id, place))
+    with _leases(repository.common_dir, run_id, place):
+        return Removed(worktrees=_drop_files(repository, run_id, place))
 
 
 def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
@@ -63,19 +64,19 @@ def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
         RepositoryError: The user has checked its branch out.
     """
     place = Home(root=home.resolve())
-    with _leases(repository, run_id, place):
+    with _leases(repository.common_dir, run_id, place):
         git, branch = repository.git(), refs.branch_of(run_id)
         found = refs.refs_of(git, run_id)
         ours = refs.own(run_id, found)
         if branch in ours:
             _refuse_checked_out(repository, git, run_id, place)
         refs.unlock(repository.common_dir, run_id)
-        worktree = _drop_files(repository, run_id, place)
+        worktrees = _drop_files(repository, run_id, place)
         # The branch first: the others are what tells that it is ours, also after a kill in between.
         refs.delete(git, {name: oid for name, oid in ours.items() if name == branch})
         refs.delete(git, {name: oid for name, oid in ours.items() if name != branch})
         kept = (_told(branch),) if branch in found and branch not in ours else ()
-        return Removed(worktree=worktree, refs=tuple(sorted(ours)), kept=kept)
+        return Removed(worktrees=worktrees, refs=tuple(sorted(ours)), kept=kept)
 
 
 def _told(branch: str) -> str:
@@ -117,7 +118,7 @@ def collect_garbage(
                 runs.append(run_id)
     return Collected(
         runs=tuple(runs),
-        worktrees=tuple(str(r.worktree) for r in removed if r.worktree is not None),
+        worktrees=tuple(str(path) for r in removed for path in r.worktrees),
         refs=tuple(ref for r in removed for ref in r.refs),
         kept=tuple(told for r in removed for told in r.kept),
     )
@@ -144,7 +145,7 @@ def _at_home(repository: Repository, place: Home) -> set[RunId]:
 
 
 def _tidy(repository: Repository, run_id: RunId, place: Home) -> None:
-    with _leases(repository, run_id, place, keep=True):
+    with _leases(repository.common_dir, run_id, place, keep=True):
         clear_scratch(place, run_id)
         clear(repository, place.accept(run_id))
         refs.unlock(repository.common_dir, run_id)
@@ -154,24 +155,61 @@ def _tidy(repository: Repository, run_id: RunId, place: Home) -> None:
             admin.unlock(worktree)
 
 
-def _drop_files(repository: Repository, run_id: RunId, place: Home) -> Path | None:
+def _drop_files(repository: Repository, run_id: RunId, place: Home) -> tuple[Path, ...]:
+    moved = tuple(_drop_moved(repository, run_id, place))
     path = place.worktree(run_id)
     begun = admin.drop_begun(repository.common_dir, run_id)
     existed = admin.drop(repository.common_dir, path) or begun
     clear_scratch(place, run_id)
     clear(repository, place.accept(run_id))
-    return path if existed else None
+    return (path, *moved) if existed else moved
+
+
+def _drop_moved(repository: Repository, run_id: RunId, place: Home) -> Iterator[Path]:
+    """Remove the worktrees that a run has in homes of before; the folder of each."""
+    for entry, folder in admin.entries(repository.common_dir).items():
+        if folder == place.worktree(run_id) or not _is_moved(entry, folder, run_id):
+            continue
+        before = Home(root=folder.parent)
+        note = read_note(before.lease(run_id))
+        # By the name that the repository had there; a lease of another name is never taken.
+        name = repository.common_dir if note is None else Path(note.repository)
+        with _leases(name, run_id, before):
+            admin.drop(repository.common_dir, folder)
+            clear_scratch(before, run_id)
+        yield folder
+
+
+def _is_moved(entry: Path, folder: Path, run_id: RunId) -> bool:
+    """Whether a worktree is the run's own, in the home that it had before the repository, or our home, was moved.
+
+    A lease beside the folder tells it from a checkout of the user; a folder that a copy of the repository has taken
+    over the entry of points back to the original.
+    """
+    if folder.name != run_id or not admin.is_on(entry, refs.branch_of(run_id)):
+        return False
+    if not folder.exists():
+        return True
+    return Home(root=folder.parent).lease(run_id).exists() and _is_of(entry, folder)
+
+
+def _is_of(entry: Path, folder: Path) -> bool:
+    """Whether a worktree points to the entry, or to nothing that is there."""
+    try:
+        pointer = decode((folder / ".git").read_bytes())
+    except OSError:
+        return True
+    named = folder / pointer.removeprefix("gitdir: ").removesuffix("\n")
+    return not named.exists() or named.samefile(entry)
 
 
 @contextlib.contextmanager
-def _leases(
-    repository: Repository, run_id: RunId, place: Home, *, keep: bool = False
-) -> Iterator[None]:
+def _leases(common_dir: Path, run_id: RunId, place: Home, *, keep: bool = False) -> Iterator[None]:
     """Hold both leases of a run; without `keep` its file goes at the end, when all went well."""
     with contextlib.ExitStack() as held:
-        own = Lease.take(place.lease(run_id), run_id, repository.common_dir)
+        own = Lease.take(place.lease(run_id), run_id, common_dir)
         held.callback(own.release)
-        accepting = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
+        accepting = Lease.take(place.accept_lease(run_id), run_id, common_dir)
         held.callback(accepting.discard)
         yield
         if not keep:
@@ -181,7 +219,8 @@ def _leases(
 def _refuse_checked_out(repository: Repository, git: Git, run_id: RunId, place: Home) -> None:
     branch = refs.branch_of(run_id)
     for found in admin.checkouts(git, repository.common_dir):
-        if found.branch == branch and found.path != place.worktree(run_id):
+        ours = found.path == place.worktree(run_id) or _is_moved(found.git_dir, found.path, run_id)
+        if found.branch == branch and not ours:
             raise RepositoryError(
                 f"branch {branch!r} is checked out at {str(found.path)!r}; switch to another branch there first"
             )

@@ -535,7 +535,7 @@ def test_reject_leaves_no_trace_and_may_be_repeated(user: ScratchRepository) -> 
             reject(repository, RUN, user.home)
     user.git("pack-refs", "--all")
     removed = reject(repository, RUN, user.home)
-    assert removed.worktree == user.home / RUN
+    assert removed.worktrees == (user.home / RUN,)
     assert set(removed.refs) == {
         "refs/heads/surefoot/run-1",
         *(f"refs/surefoot/run-1/{name}" for name in ("1", "base", "run")),
@@ -544,7 +544,7 @@ def test_reject_leaves_no_trace_and_may_be_repeated(user: ScratchRepository) -> 
     assert [p.name for p in user.home.rglob("*") if p.is_file()] == []
     assert manifest(repository, home=user.home) == before
     again = reject(repository, RUN, user.home)
-    assert (again.worktree, again.refs) == (None, ())
+    assert (again.worktrees, again.refs) == ((), ())
 
 
 def test_a_branch_that_the_user_has_checked_out_is_not_taken_away(user: ScratchRepository) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import UsageError
+from surefoot.errors import RepositoryError, UsageError
 from surefoot.gitops import Repository
-from surefoot.gitops.collect import Collected, collect_garbage, remove_worktree
+from surefoot.gitops.collect import Collected, collect_garbage, remove_run, remove_worktree
 from surefoot.gitops.lease import Home, Lease
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.manifest import manifest
@@ -172,8 +172,8 @@ def test_a_finished_worktree_goes_and_the_refs_stay(user: ScratchRepository) -> 
     """The commits that the ledger names stay reachable when the user deletes the branch and packs his repository."""
     run_id = run(user, "run-1")
     commit = user.git("rev-parse", "surefoot/run-1")
-    assert remove_worktree(found(user), run_id, user.home).worktree == user.home / "run-1"
-    assert remove_worktree(found(user), run_id, user.home).worktree is None
+    assert remove_worktree(found(user), run_id, user.home).worktrees == (user.home / "run-1",)
+    assert remove_worktree(found(user), run_id, user.home).worktrees == ()
     assert not (user.root / ".git" / "worktrees").exists()
     user.git("branch", "-q", "-D", "surefoot/run-1")
     user.git("gc", "-q", "--prune=now")
@@ -300,3 +300,65 @@ def test_a_branch_with_commits_of_the_user_stays_and_is_told(
     nothing = Collected(runs=(), worktrees=(), refs=())
     assert collect_garbage(found(user), home=user.home, keep=lambda _: False) == nothing
     assert user.git("rev-parse", "surefoot/run-1") == commit
+
+
+def moved(user: ScratchRepository) -> ScratchRepository:
+    """The user has given the folder of his repository another name."""
+    return user.at(user.root.rename(user.folder / "renamed"))
+
+
+def test_what_a_run_left_goes_after_the_repository_was_moved(user: ScratchRepository) -> None:
+    """Its home goes by the repository's path, so another one is asked; the old worktree is no checkout of the user."""
+    ended, rejected = run(user, "run-1"), run(user, "run-2")
+    (user.home / ".scratch" / ended / "checkout-0").mkdir(parents=True)
+    now, home = moved(user), user.folder / "other-home"
+    gone = collect_garbage(
+        found(now), home=home, keep=lambda _: False, keep_refs=lambda r: r == ended
+    )
+    assert gone.worktrees == (str(user.home / ended),)
+    assert remove_run(found(now), rejected, home).worktrees == (user.home / rejected,)
+    assert now.git("worktree", "list", "--porcelain").count("worktree ") == 1
+    assert now.git("for-each-ref", "refs/surefoot/run-2/", "refs/heads/surefoot/run-2") == ""
+    assert now.git("rev-parse", "surefoot/run-1")
+    assert [p for h in (user.home, home) for p in h.rglob("run-*")] == []
+
+
+def test_an_old_home_that_is_gone_is_no_hindrance(user: ScratchRepository) -> None:
+    """The entry alone is left, for a folder that has the run's name."""
+    rejected = run(user, "run-1")
+    now = moved(user)
+    subprocess.run(["rm", "-r", str(user.home)], check=True)
+    remove_run(found(now), rejected, user.folder / "other-home")
+    assert not (now.root / ".git" / "worktrees").exists()
+
+
+def test_a_moved_run_that_is_in_use_stays(user: ScratchRepository) -> None:
+    """Its process holds the lease in the home that it began with."""
+    with held(user, "run-1") as process:
+        now = moved(user)
+        with pytest.raises(UsageError, match=f"in use by process {process.pid}"):
+            remove_worktree(found(now), RunId("run-1"), user.folder / "other-home")
+        assert (user.home / "run-1" / "src").exists()
+
+
+def test_a_checkout_of_the_user_that_has_the_runs_name_is_his(user: ScratchRepository) -> None:
+    """No lease lies beside it, and it is in his way to say that the branch may go."""
+    run_id = run(user, "run-1")
+    remove_worktree(found(user), run_id, user.home)
+    user.git("worktree", "add", "-q", "../run-1", "surefoot/run-1")
+    with pytest.raises(RepositoryError, match="is checked out at"):
+        remove_run(found(user), run_id, user.home)
+    remove_worktree(found(user), run_id, user.home)
+    assert (user.folder / "run-1" / "src").exists()
+
+
+def test_a_copy_of_a_repository_leaves_the_worktrees_of_the_original_alone(
+    user: ScratchRepository,
+) -> None:
+    """Its entries were copied, too, and name folders that point back to the original."""
+    run_id = run(user, "run-1")
+    subprocess.run(["cp", "-a", str(user.root), str(user.folder / "copy")], check=True)
+    copy = user.at(user.folder / "copy")
+    remove_worktree(found(copy), run_id, user.folder / "other-home")
+    assert (user.home / run_id / "src").exists()
+    reopen_workspace(found(user), run_id, home=user.home).close()
