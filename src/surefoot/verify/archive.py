@@ -131,7 +131,7 @@ def _fault_in(project: Project, path: Path, head: str) -> str | None:
 
 def _drop_blobs(project: Project, candidates: set[Digest], before: datetime) -> None:
     """Remove those blobs that no other ledger names, and that no run that goes on may have stored anew."""
-    ledgers = [project.ledger_file(run_id) for run_id in project.run_ids()]
+    ledgers = [project.ledger_file(one) for one in (*project.run_ids(), *project.plan_ids())]
     for path in (*ledgers, project.folder / "events.jsonl"):
         if path.exists():
             candidates -= {d for _, _, d in digests_of(tuple(read_events(path)))}

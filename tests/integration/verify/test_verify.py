@@ -1,6 +1,7 @@
 """`verify` takes what is honest, names what is not, here and from a bundle, and says what only a kept head can catch."""
 
 import json
+import os
 import random
 import re
 import shutil
@@ -15,13 +16,13 @@ from bench.tampering import TAMPERINGS, Tampering, anchored, rechain
 from bench.verify import campaign
 from typer.testing import CliRunner
 
-from surefoot.assembly import Surroundings
+from surefoot.assembly import Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.cli.main import app
 from surefoot.documents import documents_of
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events.envelope import Event, Recorded
-from surefoot.events.orchestration import GateDecided, ReviewGiven, RunsCollected
+from surefoot.events.orchestration import GateDecided, ReviewGiven, RunOpened, RunsCollected
 from surefoot.events.plans import RunArchived
 from surefoot.events.policy import SandboxEnforced
 from surefoot.events.work import GitStage
@@ -268,6 +269,21 @@ def test_an_old_closed_run_is_archived_and_verifies_from_there(
     archived = [e for e in own if isinstance(e, RunArchived)]
     assert [(e.run_id, e.head) for e in archived] == [(RUN, verdict.head)]
     assert any(isinstance(e, RunsCollected) for e in own)
+
+
+def test_archiving_leaves_the_blobs_of_a_planning(tmp_path: Path, around: Surroundings) -> None:
+    """What a plan was made with may be what a run was started with; the plan is shown and verified long after."""
+    project, plan = make_project(tmp_path), RunId("plan-20261122-101400-cafe")
+    tell(project, story("accepted"), RUN, around)
+    opened = next(read_events(project.ledger_file(RUN))).event
+    assert isinstance(opened, RunOpened)
+    with open_ledger(project, plan, around) as ledger:
+        ledger.append(replace(opened, planning=True))
+    blobs = [path for path in project.blobs.rglob("*") if path.is_file()]
+    for path in blobs:
+        os.utime(path, (0, 0))
+    assert any(f"archived run {RUN}" in line for line in collect(project, around, keep_days=0))
+    assert [path.name for path in blobs if path.exists()] == [opened.settings]
 
 
 def test_a_run_that_does_not_verify_is_not_archived(tmp_path: Path, around: Surroundings) -> None:
