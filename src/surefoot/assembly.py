@@ -4,9 +4,8 @@ import json
 import math
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +45,7 @@ from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops.push import push_branch
+from surefoot.gitops.scratch import scratch_in
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.asking import Remembering
 from surefoot.kernel.calls import by_model
@@ -826,10 +826,6 @@ def _is_secret_name(name: str) -> bool:
     )
 
 
-@contextmanager
-def scratch_folder(project: Project) -> Iterator[Path]:
+def scratch_folder(project: Project) -> AbstractContextManager[Path]:
     """A folder for short-lived files, outside the checkout, gone afterwards."""
-    with ExitStack() as stack:
-        place = project.places.state / "scratch"
-        place.mkdir(parents=True, exist_ok=True)
-        yield Path(stack.enter_context(tempfile.TemporaryDirectory(dir=place, prefix="run-")))
+    return scratch_in(project.places.scratch, "run")

@@ -18,6 +18,7 @@ from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.collect import collect_garbage
 from surefoot.gitops.reading import publish_ledger_head, untracked
+from surefoot.gitops.scratch import drop_left
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.state import unproved
 from surefoot.models.registry import EMBEDDED
@@ -29,7 +30,7 @@ from surefoot.suite import carried
 from surefoot.system import SystemClock
 from surefoot.upkeep import own_ledger
 from surefoot.values import CommitId, RunId, RunStatus
-from surefoot.verify import archive_runs, is_closed
+from surefoot.verify import archive_runs, drop_unfinished, is_closed
 
 
 def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
@@ -140,12 +141,13 @@ def collect(
         return begun(run_id) and not is_closed(read_story_of(project, plan_run_of(run_id)))
 
     with own_ledger(project, around.clock) as ledger:
-        lines = []
+        now = around.clock.now()
+        lines = list(drop_unfinished(project, now))
         if keep_days is not None:
-            keep = timedelta(days=keep_days)
-            lines = list(archive_runs(project, ledger, now=around.clock.now(), keep=keep))
+            lines += archive_runs(project, ledger, now=now, keep=timedelta(days=keep_days))
         gone = collect_garbage(project.repository, home=project.home, keep=goes_on, keep_refs=begun)
         ledger.append(RunsCollected(runs=gone.runs, worktrees=gone.worktrees, refs=gone.refs))
+    lines += [f"scratch {path}" for path in drop_left(project.places.scratch, now=now)]
     lines += [f"worktree {w}" for w in gone.worktrees] + [f"ref {r}" for r in gone.refs]
     lines += [f"kept {told}" for told in gone.kept]
     lines += [f"run {r}, which never began" for r in _drop_unbegun(project, around)]

@@ -25,6 +25,11 @@ class Places:
     cache: Path
     """The embedded model."""
 
+    @property
+    def scratch(self) -> Path:
+        """Folders that do not outlast their command, of all repositories."""
+        return self.state / "scratch"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
@@ -86,7 +91,7 @@ class Project:
     @property
     def scratch(self) -> Path:
         """Short-lived directories of this repository's runs."""
-        return self.places.state / "scratch" / self.key
+        return self.places.scratch / self.key
 
     @property
     def trusted(self) -> Path:

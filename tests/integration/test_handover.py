@@ -1,7 +1,9 @@
 """What follows a run, wired as the commands wire it: `resume`, `accept` and `gc` on a ledger and a real repository."""
 
 import json
+import os
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -156,6 +158,49 @@ def test_gc_removes_runs_that_never_began(project: Project, around: Surroundings
         resume(project, RUN, around)
     assert collect(project, around) == (f"run {RUN}, which never began",)
     assert project.run_ids() == ()
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from surefoot.assembly import scratch_folder
+from surefoot.project import Places, open_project
+project = open_project(Path(sys.argv[1]), Places(state=Path(sys.argv[2]), cache=Path(sys.argv[3])))
+with scratch_folder(project) as folder:
+    print(os.getpid(), folder, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_gc_removes_what_killed_commands_were_writing(
+    project: Project, around: Surroundings
+) -> None:
+    """Scratch, blobs and bundles that were not finished go; what a living process may be writing stays."""
+    places = (project.root, project.places.state, project.places.cache)
+    argv = [sys.executable, "-c", _KILLED, *map(str, places)]
+    told = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    pid, _, scratch = told.strip().partition(" ")
+    project.prepare()
+    blobs = project.blobs / "ab"
+    blobs.mkdir()
+    dead, recent, alive = (
+        blobs / f"{'ab' * 32}.{n}.tmp" for n in (f"{pid}.1", f"{pid}.2", f"{os.getpid()}.1")
+    )
+    for path in (dead, recent, alive):
+        path.write_text("half")
+    for path in (dead, alive):
+        os.utime(path, (0, 0))
+    archive = project.folder / "archive"
+    archive.mkdir()
+    (archive / f"{RUN}.fresh").write_text("half")
+    assert collect(project, around) == (
+        f"unfinished archive {archive / RUN}.fresh",
+        f"unfinished blob {dead}",
+        f"scratch {scratch}",
+    )
+    assert not Path(scratch).exists()
+    assert {path.name for path in blobs.iterdir()} == {recent.name, alive.name}
+    assert list(archive.iterdir()) == []
 
 
 def test_accept_gives_hooks_what_git_ignores(

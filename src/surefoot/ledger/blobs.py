@@ -13,6 +13,7 @@ from surefoot.ledger.disk import make_directory, sync_directory, told, write_all
 from surefoot.values import Digest
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_UNFINISHED = re.compile(r"[0-9a-f]{64}\.(?P<pid>\d+)\.\d+\.tmp")
 
 
 class BlobStore:
@@ -60,6 +61,13 @@ class BlobStore:
             if path.stat().st_mtime < before.timestamp():
                 path.unlink()
 
+    def drop_unfinished(self, *, before: datetime) -> tuple[Path, ...]:
+        """Remove what writers that were killed have left; a file that was changed after `before` may be in use."""
+        left = sorted(p for p in self._root.glob("??/*.tmp") if _is_left(p, before))
+        for path in left:
+            path.unlink(missing_ok=True)
+        return tuple(left)
+
     def _path(self, digest: Digest) -> Path:
         if not _DIGEST.fullmatch(digest):
             raise LedgerError(f"{digest!r} is not a blob's digest: 64 lower-case hex digits")
@@ -79,6 +87,17 @@ class BlobStore:
             os.close(fd)
         unfinished.rename(path)
         sync_directory(path.parent)
+
+
+def _is_left(path: Path, before: datetime) -> bool:
+    """Whether an unfinished blob has no writer. A process that cannot be seen from here may be one, so its age counts, too."""
+    name = _UNFINISHED.fullmatch(path.name)
+    if name is None or Path("/proc", name["pid"]).exists():
+        return False
+    try:
+        return path.stat().st_mtime < before.timestamp()
+    except FileNotFoundError:
+        return False
 
 
 def _size(path: Path) -> int | None:

@@ -22,6 +22,8 @@ from surefoot.verify.bundle import open_bundle, write_bundle
 from surefoot.verify.run import verify_run
 
 _SUFFIX: Final = ".zip"
+_FRESH: Final = ".fresh"
+"""Of a bundle that has not been verified yet."""
 _UNUSED: Final = timedelta(hours=1)
 _CLOSED: Final = frozenset({RunStatus.REPORTED, RunStatus.BLOCKED, RunStatus.ERROR})
 
@@ -77,6 +79,19 @@ def archive_runs(
             yield from _archive(project, own, run_id, now)
 
 
+def drop_unfinished(project: Project, now: datetime) -> Iterator[str]:
+    """Remove what killed processes have left of bundles and blobs; says what.
+
+    Whoever archives holds the repository's own ledger, and so does the caller.
+    """
+    folder = archive_folder(project)
+    for path in sorted((*folder.glob(f"*{_FRESH}"), *folder.glob(f"*{_FRESH}.new"))):
+        path.unlink()
+        yield f"unfinished archive {path}"
+    for path in BlobStore(project.blobs).drop_unfinished(before=now - _UNUSED):
+        yield f"unfinished blob {path}"
+
+
 def _is_of_plan(run_id: RunId, story: Story) -> bool:
     """A plan's run and those of its units rest on each other, and the latter are asked for by their own ids: they stay."""
     return plan_run_of(run_id) != run_id or bool(story.state.plan.children)
@@ -85,7 +100,7 @@ def _is_of_plan(run_id: RunId, story: Story) -> bool:
 def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) -> Iterator[str]:
     folder = archive_folder(project)
     folder.mkdir(parents=True, exist_ok=True)
-    path, fresh = folder / f"{run_id}{_SUFFIX}", folder / f"{run_id}.fresh"
+    path, fresh = folder / f"{run_id}{_SUFFIX}", folder / f"{run_id}{_FRESH}"
     events = tuple(read_events(project.ledger_file(run_id)))
     head = events[-1].hash
     # One that is there already and whole was made by a `gc` that was killed after it had begun to remove the run.

@@ -6,11 +6,10 @@ A zip archive: `manifest.json` (version, run, refs, and the SHA-256 of everythin
 documents in `units/<run>/`. It is read strictly: a name or a hash that the manifest does not have is refused.
 """
 
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -23,6 +22,7 @@ from surefoot.events.plans import ChildStarted
 from surefoot.events.work import GitStage, TestsRan
 from surefoot.gitops.history import make_repository, objects_of, pack_of, refs_of_run
 from surefoot.gitops.reading import tree_exists
+from surefoot.gitops.scratch import scratch_in
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.project import Places, Project, open_project, plan_run_of
@@ -201,10 +201,7 @@ def open_bundle(path: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
         LedgerError: Its content is not what its manifest says.
     """
     manifest, files = read_bundle(path)
-    place = places.state / "scratch"
-    place.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        root = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=place, prefix="bundle-")))
+    with scratch_in(places.scratch, "bundle") as root:
         yield _unpacked(root / "checkout", manifest, files, places), manifest.run_id
 
 
