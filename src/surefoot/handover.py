@@ -142,7 +142,9 @@ def collect(
 
     with own_ledger(project, around.clock) as ledger:
         now = around.clock.now()
-        lines = list(drop_unfinished(project, now))
+        # First, so that nobody asks them what they do not know.
+        lines = [f"run {r}, which never began" for r in _drop_unbegun(project, around)]
+        lines += drop_unfinished(project, now)
         if keep_days is not None:
             lines += archive_runs(project, ledger, now=now, keep=timedelta(days=keep_days))
         gone = collect_garbage(project.repository, home=project.home, keep=goes_on, keep_refs=begun)
@@ -150,19 +152,26 @@ def collect(
     lines += [f"scratch {path}" for path in drop_left(project.places.scratch, now=now)]
     lines += [f"worktree {w}" for w in gone.worktrees] + [f"ref {r}" for r in gone.refs]
     lines += [f"kept {told}" for told in gone.kept]
-    lines += [f"run {r}, which never began" for r in _drop_unbegun(project, around)]
-    return tuple(lines) or ("nothing to remove",)
+    return tuple(dict.fromkeys(lines)) or ("nothing to remove",)
 
 
 def _drop_unbegun(project: Project, around: Surroundings) -> list[RunId]:
     """Remove the folders of runs that were killed before their first event; one that begins now is in use."""
     dropped = []
-    for run_id in project.run_ids():
+    for folder in sorted(project.runs.iterdir()):
+        run_id = RunId(folder.name)
+        if not _is_unbegun(folder, project.ledger_file(run_id)):
+            continue
         with suppress(LedgerError), open_ledger(project, run_id, around) as ledger:
             if next(iter(ledger.events()), None) is None:
-                shutil.rmtree(project.runs / run_id)
+                shutil.rmtree(folder)
                 dropped.append(run_id)
     return dropped
+
+
+def _is_unbegun(folder: Path, ledger: Path) -> bool:
+    """Whether a run's folder holds nothing but a ledger without a line; what lost its ledger is for people to look at."""
+    return folder.is_dir() and all(p == ledger and not p.stat().st_size for p in folder.iterdir())
 
 
 def set_lock(project: Project, why: str, who: str) -> None:

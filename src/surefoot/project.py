@@ -223,7 +223,17 @@ def open_project(path: Path, places: Places) -> Project:
 def _folders(home: Path) -> tuple[RunId, ...]:
     if not home.is_dir():
         return ()
-    return tuple(sorted(RunId(p.name) for p in home.iterdir() if p.is_dir()))
+    return tuple(sorted(RunId(p.name) for p in home.iterdir() if _holds_any(p)))
+
+
+def _holds_any(folder: Path) -> bool:
+    """Whether it is a folder with something in it; an empty one is left of what was killed before it began."""
+    try:
+        return next(folder.iterdir(), None) is not None
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:
+        return True  # whoever reads its ledger is told
 
 
 def _one(given: str, ids: Sequence[RunId], word: str) -> RunId:

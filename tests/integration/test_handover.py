@@ -160,6 +160,50 @@ def test_gc_removes_runs_that_never_began(project: Project, around: Surroundings
     assert project.run_ids() == ()
 
 
+@pytest.mark.parametrize("keep_days", [None, 0], ids=["gc", "--keep-days"])
+def test_gc_keeps_a_run_whose_ledger_is_damaged_and_goes_on(
+    project: Project, around: Surroundings, scripted: str, keep_days: int | None
+) -> None:
+    """It says so once, with what may be done; what else is to go, goes."""
+    opened(project, around, scripted, RunStatus.BLOCKED)
+    kept = refs(project)
+    project.ledger_file(RUN).write_text('{"x": 1}\n{"y": 2}\n')
+    other = RunId("20261122-101500-beef")
+    open_workspace(project.repository, other, home=project.home).close()
+    lines = collect(project, around, keep_days=keep_days)
+    told = [line for line in lines if line.startswith("kept ")]
+    assert len(told) == 1
+    assert told[0].startswith(
+        f"kept run {RUN}: the ledger {project.ledger_file(RUN)} cannot be read"
+    )
+    assert f"worktree {project.home / other}" in lines
+    assert refs(project) == kept != []
+    assert (project.home / RUN / "new.py").exists()
+
+
+def test_an_empty_folder_is_no_run(project: Project, around: Surroundings, scripted: str) -> None:
+    """Of a run that was killed before its ledger was there; nobody takes it for the last one, and `gc` removes it."""
+    opened(project, around, scripted, RunStatus.PAUSED)
+    empty = project.runs / f"{RUN}-later"
+    empty.mkdir()
+    assert project.find_run(None) == RUN
+    assert f"run {empty.name}, which never began" in collect(project, around, keep_days=0)
+    assert not empty.exists()
+
+
+def test_what_is_left_of_a_run_that_lost_its_ledger_stays(
+    project: Project, around: Surroundings
+) -> None:
+    """Its report is all that tells of it."""
+    project.prepare()
+    report = project.runs / RUN / "report.md"
+    report.parent.mkdir()
+    report.write_text("done\n")
+    (told,) = collect(project, around, keep_days=0)
+    assert told.startswith(f"kept run {RUN}: cannot read the ledger")
+    assert [path.name for path in report.parent.iterdir()] == ["report.md"]
+
+
 _KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.errors import RepositoryError, UsageError
+from surefoot.errors import RepositoryError, SurefootError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.git import Git, decode
 from surefoot.gitops.hooks import clear
@@ -40,7 +40,7 @@ class Collected:
     worktrees: tuple[str, ...]
     refs: tuple[str, ...]
     kept: tuple[str, ...] = ()
-    """As in `Removed`."""
+    """As in `Removed`; and runs that are in use, or that something is wrong with."""
 
 
 def remove_worktree(repository: Repository, run_id: RunId, home: Path) -> Removed:
@@ -100,15 +100,16 @@ def collect_garbage(
     """Remove all that is left of this checkout's runs, but for those that are in use or that `keep` names.
 
     Of a run that is kept only what a killed process has left goes: scratch and stale locks. One that only `keep_refs`
-    names loses its worktree, and keeps its commits.
+    names loses its worktree, and keeps its commits. A run that either cannot answer for stays as it is.
     """
     place, git = Home(root=home.resolve()), repository.git()
     here = _at_home(repository, place)
     named = {refs.run_of(name) for name in refs.all_refs(git, refs.BRANCHES, refs.KEPT)}
     runs: list[RunId] = []
     removed: list[Removed] = []
+    kept: list[str] = []
     for run_id in sorted(here | named):
-        with contextlib.suppress(UsageError, RepositoryError):  # in use, or checked out by the user
+        try:
             if keep(run_id):
                 _tidy(repository, run_id, place)
             elif keep_refs(run_id):
@@ -116,11 +117,13 @@ def collect_garbage(
             elif _is_ours(repository, git, run_id, here):
                 removed.append(remove_run(repository, run_id, home))
                 runs.append(run_id)
+        except SurefootError as error:  # what is wrong with one run is no reason to keep the others
+            kept.append(f"run {run_id}: {error}")
     return Collected(
         runs=tuple(runs),
         worktrees=tuple(str(path) for r in removed for path in r.worktrees),
         refs=tuple(ref for r in removed for ref in r.refs),
-        kept=tuple(told for r in removed for told in r.kept),
+        kept=(*kept, *(told for r in removed for told in r.kept)),
     )
 
 

@@ -71,7 +71,11 @@ def archive_runs(
 ) -> Iterator[str]:
     """Archive every closed run, but those of plans, whose last event is older than `keep`, each recorded in `own`; says what was done."""
     for run_id in project.run_ids():
-        story = read_story_of(project, run_id)
+        try:
+            story = read_story_of(project, run_id)
+        except LedgerError as error:
+            yield f"kept run {run_id}: {error}"
+            continue
         last = story.state.last_time
         if _is_of_plan(run_id, story):
             continue
@@ -125,9 +129,12 @@ def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) ->
         RunArchived(run_id=run_id, file=path.name, sha256=digest(path.read_bytes()), head=head)
     )
     shutil.rmtree(project.runs / run_id)
-    _drop_blobs(project, {d for _, _, d in digests_of(events)}, now - _UNUSED)
     yield f"archived run {run_id} in {path}"
     yield from (f"kept {told}" for told in removed.kept)
+    try:
+        _drop_blobs(project, {d for _, _, d in digests_of(events)}, now - _UNUSED)
+    except LedgerError as error:
+        yield f"kept the blobs of run {run_id}, which a run whose ledger is damaged may need: {error}"
 
 
 def _fault_in(project: Project, path: Path, head: str) -> str | None:
@@ -145,7 +152,11 @@ def _fault_in(project: Project, path: Path, head: str) -> str | None:
 
 
 def _drop_blobs(project: Project, candidates: set[Digest], before: datetime) -> None:
-    """Remove those blobs that no other ledger names, and that no run that goes on may have stored anew."""
+    """Remove those blobs that no other ledger names, and that no run that goes on may have stored anew.
+
+    Raises:
+        LedgerError: A ledger cannot be read, so nobody knows what it names; nothing was removed.
+    """
     ledgers = [project.ledger_file(one) for one in (*project.run_ids(), *project.plan_ids())]
     for path in (*ledgers, project.folder / "events.jsonl"):
         if path.exists():

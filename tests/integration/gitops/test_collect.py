@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import RepositoryError, UsageError
+from surefoot.errors import LedgerError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.collect import Collected, collect_garbage, remove_run, remove_worktree
 from surefoot.gitops.lease import Home, Lease
@@ -200,9 +200,10 @@ def test_collection_spares_the_living_the_kept_and_the_users_own(user: ScratchRe
     lock.touch()
     lost = run(user, "run-lost")
     subprocess.run(["rm", "-r", str(user.home / lost)], check=True)
-    with held(user, "run-live"):
+    with held(user, "run-live") as process:
         gone = collect_garbage(found(user), home=user.home, keep=lambda r: r == kept)
         assert (user.home / "run-live" / "src").exists()
+    in_use = f"run run-live is in use by process {process.pid}"
     assert gone == Collected(
         runs=(RunId("run-dead"), RunId("run-done"), RunId("run-lost")),
         worktrees=(str(user.home / "run-dead"), str(user.home / "run-lost")),
@@ -214,6 +215,7 @@ def test_collection_spares_the_living_the_kept_and_the_users_own(user: ScratchRe
                 *(f"refs/surefoot/{name}/{kind}" for kind in ("1", "base", "run")),
             )
         ),
+        kept=(f"run run-live: {in_use}; wait until it has ended, or end it, and try again",),
     )
     assert not lock.exists()
     assert not (user.home / ".scratch" / "run-kept" / "checkout-0").exists()
@@ -362,3 +364,29 @@ def test_a_copy_of_a_repository_leaves_the_worktrees_of_the_original_alone(
     remove_worktree(found(copy), run_id, user.folder / "other-home")
     assert (user.home / run_id / "src").exists()
     reopen_workspace(found(user), run_id, home=user.home).close()
+
+
+def test_what_is_wrong_with_one_run_is_told_and_the_others_go(user: ScratchRepository) -> None:
+    """A branch that the user has checked out, and a run that its keeper cannot answer for, stay as they are."""
+    run(user, "run-1")
+    remove_worktree(found(user), RunId("run-1"), user.home)
+    user.git("worktree", "add", "-q", "../mine", "surefoot/run-1")
+    run(user, "run-2")
+    run(user, "run-3")
+
+    def keep(run_id: RunId) -> bool:
+        if run_id == "run-2":
+            raise LedgerError("it is damaged; restore it")
+        return False
+
+    gone = collect_garbage(found(user), home=user.home, keep=keep)
+    assert gone.runs == ("run-3",)
+    checked_out = (
+        f"branch 'refs/heads/surefoot/run-1' is checked out at {str(user.folder / 'mine')!r}"
+    )
+    assert gone.kept == (
+        f"run run-1: {checked_out}; switch to another branch there first",
+        "run run-2: it is damaged; restore it",
+    )
+    assert user.git("rev-parse", "surefoot/run-1", "surefoot/run-2")
+    assert (user.home / "run-2" / "src").exists()

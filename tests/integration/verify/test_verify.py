@@ -286,6 +286,24 @@ def test_archiving_leaves_the_blobs_of_a_planning(tmp_path: Path, around: Surrou
     assert [path.name for path in blobs if path.exists()] == [opened.settings]
 
 
+def test_archiving_leaves_all_blobs_where_a_ledger_is_damaged(
+    tmp_path: Path, around: Surroundings
+) -> None:
+    """Nobody knows which of them it names, and it may be restored."""
+    project, other = make_project(tmp_path), RunId("20261122-101500-beef")
+    tell(project, story("accepted"), RUN, around)
+    tell(project, story("report only"), other, around)
+    project.ledger_file(other).write_text("{}\n{}\n")
+    blobs = [path for path in project.blobs.rglob("*") if path.is_file()]
+    for path in blobs:
+        os.utime(path, (0, 0))
+    lines = collect(project, around, keep_days=0)
+    assert any(line.startswith(f"archived run {RUN}") for line in lines)
+    assert any(line.startswith(f"kept the blobs of run {RUN}") for line in lines)
+    assert any(line.startswith(f"kept run {other}: the ledger") for line in lines)
+    assert all(path.exists() for path in blobs)
+
+
 def test_a_run_that_does_not_verify_is_not_archived(tmp_path: Path, around: Surroundings) -> None:
     """It stays as it is, for somebody to look at."""
     project = make_project(tmp_path)
