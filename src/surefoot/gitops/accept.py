@@ -1,17 +1,19 @@
 """Puts the work of a run onto the user's branch, as one commit or as one a milestone, or takes it away.
 
 Everything that can say no (a conflict, the gates, a hook, a signing key) is asked on the finished commit, outside the
-user's checkout. The checkout is touched once, at the end, by one `git merge --ff-only`, which moves files, index and
-branch together and refuses on its own to overwrite anything that is not in a commit.
+user's checkout. The checkout is touched once, at the end, by one `git merge --ff-only`, which refuses on its own to
+overwrite anything that is not in a commit. It moves files and index first and the branch last: whether the branch can
+be moved is asked before, and a merge that fails at it all the same is taken back.
 """
 
+import contextlib
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from surefoot.errors import AcceptError, GitError
+from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.collect import Removed, remove_run
 from surefoot.gitops.files import is_within, parents
@@ -134,8 +136,9 @@ def accept(
             edited = _named(objects.changed(plan.tree, made.tree))
             _gate(verify, plan, made.tree, f"your commit hooks edited {edited}")
             _refuse_overlap(repository, git, objects, plan.onto_tree, made.tree)
-        _publish(repository, git, run_id, known, made)
-        return Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
+        accepted = Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
+        _publish(repository, git, run_id, known, accepted)
+        return accepted
     finally:
         lease.discard()
 
@@ -192,7 +195,7 @@ def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
     for name, what in _UNDER_WAY.items():
         if (repository.git_dir / name).exists():
             raise AcceptError(f"a {what} is under way; finish or abort it and accept again")
-    return CommitId(git.run("rev-parse", "--verify", "HEAD^{commit}").line)
+    return _head(git)
 
 
 def _accepted_before(git: Git, known: RunRefs) -> Accepted | None:
@@ -278,10 +281,12 @@ def _in_the_way(root: Path, path: str) -> str:
     return ""
 
 
-def _publish(repository: Repository, git: Git, run_id: RunId, known: RunRefs, made: Made) -> None:
+def _publish(
+    repository: Repository, git: Git, run_id: RunId, known: RunRefs, accepted: Accepted
+) -> None:
     # Recorded first: a kill after the merge must not make the next `accept` look for new work.
     name = refs.kept(run_id, "accepted")
-    refs.change(git, [RefChange(name=name, new=made.commit, old=known.accepted)])
+    refs.change(git, [RefChange(name=name, new=accepted.commit, old=known.accepted)])
     user = repository.user_git().bound(
         variables={"GIT_REFLOG_ACTION": f"surefoot accept {run_id}"},
         settings=("core.hooksPath=/dev/null", "gc.auto=0", "maintenance.auto=false"),
@@ -289,12 +294,46 @@ def _publish(repository: Repository, git: Git, run_id: RunId, known: RunRefs, ma
     options = ("--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures")
     try:
         with uninterrupted():
-            user.run("merge", *options, "--no-stat", "--quiet", made.commit)
+            refs.refuse_held(git, RefChange(name="HEAD", new=accepted.commit, old=accepted.onto))
+            with _taken_back(git, accepted):
+                user.run("merge", *options, "--no-stat", "--quiet", accepted.commit)
     except GitError as error:
         raise AcceptError(
             f"git will not move {known.branch}: {error.stderr.strip()!r}; mend that and accept again"
         ) from error
     run_post_commit(repository)
+
+
+@contextlib.contextmanager
+def _taken_back(git: Git, accepted: Accepted) -> Iterator[None]:
+    """Take back what a merge has done that then could not move the branch.
+
+    Nothing of the user's is lost: like the merge, `read-tree -m` refuses to overwrite what is in no commit.
+    """
+    before = _entries(git)
+    try:
+        yield
+    except (GitError, EnvironmentBrokenError) as error:
+        # Asked, because whatever keeps git from the index keeps it from taking back nothing, too.
+        if _head(git) == accepted.onto and _entries(git) != before:
+            back = ("read-tree", "-m", "-u", accepted.commit, accepted.onto)
+            try:
+                git.run(*back)
+            except (GitError, EnvironmentBrokenError) as again:
+                raise AcceptError(
+                    f"git has changed files and cannot move {accepted.branch} ({error}), nor take that back ({again}); "
+                    f"mend both, run `git {' '.join(back)}` and accept again"
+                ) from error
+        raise
+
+
+def _entries(git: Git) -> bytes:
+    """What the index holds, without what it knows of the files."""
+    return git.run("ls-files", "--stage", "-z").stdout
+
+
+def _head(git: Git) -> CommitId:
+    return CommitId(git.run("rev-parse", "--verify", "HEAD^{commit}").line)
 
 
 def _named(paths: Iterable[str]) -> str:

@@ -196,6 +196,12 @@ def change(git: Git, changes: Sequence[RefChange]) -> None:
         git.run("update-ref", "--no-deref", "--stdin", "-z", stdin=b"".join(map(_line, changes)))
 
 
+def refuse_held(git: Git, change: RefChange) -> None:
+    """Raise the `GitError` that changing it would raise now, e.g. for a stale lock, and change nothing. `HEAD` stands for its branch."""
+    lines = f"start\nupdate {change.name} {change.new} {change.old}\nprepare\nabort\n"
+    git.run("update-ref", "--stdin", stdin=encode(lines))
+
+
 def delete(git: Git, found: Mapping[str, str]) -> None:
     """Delete refs that still have the values given."""
     if found:

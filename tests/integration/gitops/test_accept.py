@@ -273,6 +273,80 @@ def test_a_state_in_which_nobody_should_commit_is_refused(user: ScratchRepositor
         accept(found(user), RunId("other"), home=user.home, message=MESSAGE, verify=Gates())
 
 
+@pytest.mark.parametrize("lock", ["refs/heads/main.lock", "HEAD.lock"])
+def test_a_lock_that_another_git_has_left_is_told_and_nothing_changes(
+    user: ScratchRepository, lock: str
+) -> None:
+    """Not even for a moment; without the lock the work is accepted."""
+    run(user)
+    user.write({"README.md": "dirty\n", "run.sh": "staged\n"})
+    user.git("add", "run.sh")
+    path = user.root / ".git" / lock
+    path.touch()
+    refused(user, f"git will not move refs/heads/main: .*{lock}")
+    path.unlink()
+    take(user)
+    assert user.git("status", "--porcelain") == " M README.md\nM  run.sh"
+
+
+def test_a_locked_index_is_told_as_git_tells_it(user: ScratchRepository) -> None:
+    """Nothing was moved, so that there is nothing to take back."""
+    run(user)
+    (user.root / ".git" / "index.lock").touch()
+    with pytest.raises(AcceptError, match=r"^git will not move refs/heads/main: .*index.lock"):
+        take(user)
+    assert user.git("status", "--porcelain") == ""
+
+
+def late_lock(user: ScratchRepository, before: str = "true") -> Path:
+    """From now on git finds `HEAD` locked when it has written `src/app.py`; it cannot where `before` fails."""
+    lock = user.root / ".git" / "HEAD.lock"
+    user.git("config", "filter.late.smudge", f"{before} && touch {lock} && cat")
+    user.git("config", "filter.late.required", "true")
+    user.git("config", "filter.late.clean", "cat")
+    return lock
+
+
+def test_a_branch_that_is_locked_while_files_are_moved_takes_them_back(
+    user: ScratchRepository,
+) -> None:
+    """Files, index entries and HEAD are as they were, what the user has not committed included."""
+    user.commit({".gitattributes": "src/app.py filter=late\n"})
+    run(user, {"src/app.py": FIXED, "src/new.py": "N\n", "src/util.py": None})
+    user.write({"README.md": "dirty\n", "run.sh": "staged\n", "mine.py": "untracked\n"})
+    user.git("add", "run.sh")
+    status, tip = user.git("status", "--porcelain"), user.git("rev-parse", "HEAD")
+    lock = late_lock(user)
+    with pytest.raises(AcceptError, match=r"git will not move refs/heads/main: .*HEAD.lock"):
+        take(user)
+    lock.unlink()
+    assert user.git("status", "--porcelain") == status
+    assert user.git("rev-parse", "HEAD") == tip
+    assert (user.root / "src" / "app.py").read_text() == "def add(a, b):\n    return a - b\n"
+    assert not (user.root / "src" / "new.py").exists()
+    assert (user.root / "README.md").read_text() == "dirty\n"
+    user.git("config", "--remove-section", "filter.late")
+    take(user)
+
+
+def test_what_cannot_be_taken_back_is_told_with_the_command_that_does(
+    user: ScratchRepository,
+) -> None:
+    """The user runs it when the reason is gone, and has his checkout again."""
+    user.commit({".gitattributes": "src/app.py filter=late\n"})
+    run(user)
+    lock = late_lock(user, before="test ! -e .git/HEAD.lock")
+    with pytest.raises(AcceptError, match=r"cannot move refs/heads/main .*filter") as caught:
+        take(user)
+    lock.unlink()
+    user.git("config", "--remove-section", "filter.late")
+    assert user.git("status", "--porcelain") != ""
+    command = str(caught.value).partition("`git read-tree ")[2].partition("`")[0]
+    user.git("read-tree", *command.split())
+    assert user.git("status", "--porcelain") == ""
+    take(user)
+
+
 def test_work_that_the_branch_has_already_is_no_commit(user: ScratchRepository) -> None:
     """A run without changes, and one whose change somebody else has committed meanwhile."""
     run(user, {})
