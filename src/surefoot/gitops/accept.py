@@ -54,7 +54,7 @@ class Accepted:
     commit: CommitId
     """The last one."""
     onto: CommitId
-    """The commit that it was put onto."""
+    """The commit that they were put onto, the branch's tip before."""
     branch: str
     """Full name of the branch."""
     tree: TreeId
@@ -137,7 +137,7 @@ def accept(
             _gate(verify, plan, made.tree, f"your commit hooks edited {edited}")
             _refuse_overlap(repository, git, objects, plan.onto_tree, made.tree)
         accepted = Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
-        _publish(repository, git, run_id, known, accepted)
+        _publish(repository, git, run_id, accepted)
         return accepted
     finally:
         lease.discard()
@@ -207,9 +207,9 @@ def _accepted_before(git: Git, known: RunRefs) -> Accepted | None:
     parent, tree = git.run(
         "rev-parse", f"{known.accepted}^", f"{known.accepted}^{{tree}}"
     ).line.split()
-    return Accepted(
-        commit=known.accepted, onto=CommitId(parent), branch=known.branch, tree=TreeId(tree)
-    )
+    # Not kept by older versions, whose last commit was the only one but where a plan had milestones.
+    onto = known.onto or CommitId(parent)
+    return Accepted(commit=known.accepted, onto=onto, branch=known.branch, tree=TreeId(tree))
 
 
 def _plan(git: Git, known: RunRefs, onto: CommitId) -> _Plan:
@@ -281,12 +281,9 @@ def _in_the_way(root: Path, path: str) -> str:
     return ""
 
 
-def _publish(
-    repository: Repository, git: Git, run_id: RunId, known: RunRefs, accepted: Accepted
-) -> None:
+def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted) -> None:
     # Recorded first: a kill after the merge must not make the next `accept` look for new work.
-    name = refs.kept(run_id, "accepted")
-    refs.change(git, [RefChange(name=name, new=accepted.commit, old=known.accepted)])
+    refs.keep_accepted(git, run_id, accepted.commit, accepted.onto)
     user = repository.user_git().bound(
         variables={"GIT_REFLOG_ACTION": f"surefoot accept {run_id}"},
         settings=("core.hooksPath=/dev/null", "gc.auto=0", "maintenance.auto=false"),
@@ -299,7 +296,7 @@ def _publish(
                 user.run("merge", *options, "--no-stat", "--quiet", accepted.commit)
     except GitError as error:
         raise AcceptError(
-            f"git will not move {known.branch}: {error.stderr.strip()!r}; mend that and accept again"
+            f"git will not move {accepted.branch}: {error.stderr.strip()!r}; mend that and accept again"
         ) from error
     run_post_commit(repository)
 

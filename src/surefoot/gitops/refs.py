@@ -4,7 +4,8 @@ refs/heads/surefoot/<run id>     the branch; its tip is the last closed turn, or
 refs/surefoot/<run id>/base      the commit that the run started from
 refs/surefoot/<run id>/run       a blob: the branch that the user was on, and the git folder of his checkout
 refs/surefoot/<run id>/<n>       turn commit n, so that it stays reachable when the branch goes; a tree where none is made
-refs/surefoot/<run id>/accepted  the commit that `accept` made
+refs/surefoot/<run id>/accepted  the commit that `accept` made, the last one where it made several
+refs/surefoot/<run id>/onto      a blob: the commit that `accept` put them onto
 refs/surefoot/<run id>/ledger    a blob: hash of the ledger's last line when the run was let go of
 """
 
@@ -46,6 +47,8 @@ class RunRefs:
     """Full name of the branch that the user was on when the run started."""
     turns: Mapping[int, CommitId]
     accepted: CommitId | None
+    onto: CommitId | None
+    """What the work was put onto; None before, and where a version accepted it that did not keep it."""
 
     @property
     def last(self) -> CommitId:
@@ -115,6 +118,7 @@ def load(git: Git, run_id: RunId) -> RunRefs | None:
     if base is None or about is None:
         return None
     tip, accepted = found.get(branch_of(run_id)), found.get(kept(run_id, "accepted"))
+    onto = found.get(kept(run_id, "onto"))
     prefix = kept(run_id, "")
     turns = {
         int(name.removeprefix(prefix)): CommitId(oid)
@@ -124,9 +128,10 @@ def load(git: Git, run_id: RunId) -> RunRefs | None:
     return RunRefs(
         base=CommitId(base),
         tip=None if tip is None else CommitId(tip),
-        branch=str(json.loads(git.run("cat-file", "blob", about).stdout)["branch"]),
+        branch=_noted(git, about, "branch"),
         turns=turns,
         accepted=None if accepted is None else CommitId(accepted),
+        onto=None if onto is None else CommitId(_noted(git, onto, "onto")),
     )
 
 
@@ -158,9 +163,7 @@ def refuse_taken(git: Git, run_id: RunId) -> None:
 
 def create(git: Git, run_id: RunId, base: CommitId, branch: str, *, checkout: Path) -> RunRefs:
     """Give a new run its refs; `GitError` when it has some already. `checkout` is the git folder of the user's."""
-    said = {"branch": branch, "checkout": str(checkout), "version": 1}
-    about = json.dumps(said, sort_keys=True).encode()
-    blob = git.run("hash-object", "-w", "--stdin", stdin=about).line
+    blob = _note(git, {"branch": branch, "checkout": str(checkout)})
     change(
         git,
         [
@@ -169,13 +172,12 @@ def create(git: Git, run_id: RunId, base: CommitId, branch: str, *, checkout: Pa
             RefChange(name=branch_of(run_id), new=base, old=None),
         ],
     )
-    return RunRefs(base=base, tip=base, branch=branch, turns={}, accepted=None)
+    return RunRefs(base=base, tip=base, branch=branch, turns={}, accepted=None, onto=None)
 
 
 def publish_head(git: Git, run_id: RunId, head: str) -> None:
     """Keep the hash of the ledger's last line in the repository, so that a ledger cut short later can be told."""
-    about = json.dumps({"head": head, "version": 1}, sort_keys=True).encode()
-    blob = git.run("hash-object", "-w", "--stdin", stdin=about).line
+    blob = _note(git, {"head": head})
     name = kept(checked(run_id), "ledger")
     old = all_refs(git, name).get(name)
     if old != blob:
@@ -185,9 +187,27 @@ def publish_head(git: Git, run_id: RunId, head: str) -> None:
 def published_head(git: Git, run_id: RunId) -> str | None:
     """What was kept by `publish_head` last; None when nothing was."""
     blob = all_refs(git, kept(checked(run_id), "ledger")).get(kept(run_id, "ledger"))
-    if blob is None:
-        return None
-    return str(json.loads(git.run("cat-file", "blob", blob).stdout)["head"])
+    return None if blob is None else _noted(git, blob, "head")
+
+
+def keep_accepted(git: Git, run_id: RunId, commit: CommitId, onto: CommitId) -> None:
+    """Keep the last commit that `accept` made, and the one that it put the work onto."""
+    wanted = {
+        kept(run_id, "accepted"): str(commit),
+        kept(run_id, "onto"): _note(git, {"onto": onto}),
+    }
+    old = all_refs(git, *wanted)
+    change(git, [RefChange(name=n, new=oid, old=old.get(n)) for n, oid in wanted.items()])
+
+
+def _note(git: Git, said: Mapping[str, str]) -> str:
+    """A blob that says this."""
+    about = json.dumps({**said, "version": 1}, sort_keys=True).encode()
+    return git.run("hash-object", "-w", "--stdin", stdin=about).line
+
+
+def _noted(git: Git, blob: str, key: str) -> str:
+    return str(json.loads(git.run("cat-file", "blob", blob).stdout)[key])
 
 
 def change(git: Git, changes: Sequence[RefChange]) -> None:

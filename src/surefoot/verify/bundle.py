@@ -28,7 +28,7 @@ from surefoot.ledger.blobs import BlobStore
 from surefoot.project import Places, Project, open_project, plan_run_of
 from surefoot.values import CommitId, Digest, RunId, TreeId
 from surefoot.verify.blobs import digests_of
-from surefoot.verify.commits import Stands, stands_of
+from surefoot.verify.commits import Stands, accepted_commits, stands_of
 from surefoot.verify.rerun import DECIDING
 
 VERSION: Final = 2
@@ -97,7 +97,7 @@ def write_bundle(project: Project, run_id: RunId, path: Path) -> Written:
     files[_PACK] = pack_of(project.repository, tuple(dict.fromkeys(objects)))
     opened = events[0].event
     assert isinstance(opened, RunOpened)  # noqa: S101  # else there were no stands
-    ends = (stands.base, *(c for c in stands.commits[1:] if c == _accepted(stands)))
+    ends = (stands.base, *accepted_commits(project.repository, stands)[-1:])
     manifest = Manifest(
         version=VERSION if units else _SINGLE,
         run_id=run_id,
@@ -142,10 +142,6 @@ def _whole(project: Project, run_id: RunId) -> tuple[Recorded, ...]:
     return tuple(read_events(project.ledger_file(run_id)))
 
 
-def _accepted(stands: Stands) -> CommitId | None:
-    return stands.commits[-1] if stands.accepted is not None else None
-
-
 def _files(project: Project, run_id: RunId) -> dict[str, bytes]:
     """What lies in a run's folder."""
     folder = project.runs / run_id
@@ -163,7 +159,8 @@ def _objects(
         return tuple(dict.fromkeys([*base, *refs.values()]))
     staged = dict.fromkeys(t for r in events if (t := _made(r.event)) is not None)
     trees = [t for t in staged if tree_exists(project.repository, t)]
-    found = objects_of(project.repository, stands.commits, trees)
+    made = accepted_commits(project.repository, stands)
+    found = objects_of(project.repository, (*stands.commits, *made), trees)
     return tuple(dict.fromkeys([*found, *refs.values()]))
 
 

@@ -49,6 +49,8 @@ class Stands:
     base_tree: TreeId
     turns: tuple[Kept, ...]
     accepted: Recorded | None
+    milestones: int
+    """Of a plan that were verified; accepting makes a commit of each that changes anything."""
     rejected: bool
     at_rest: bool
     """The run has stopped, so that its refs are those of its last turn."""
@@ -57,11 +59,8 @@ class Stands:
 
     @property
     def commits(self) -> tuple[CommitId, ...]:
-        """Every commit that has to be there, the base first."""
-        own = [self.base, *(turn.commit for turn in self.turns)]
-        if self.accepted is not None and isinstance(self.accepted.event, RunAccepted):
-            own.append(self.accepted.event.commit)
-        return tuple(own)
+        """The run's own, which have to be there, the base first."""
+        return (self.base, *(turn.commit for turn in self.turns))
 
 
 def stands_of(events: Sequence[Recorded]) -> Stands | None:
@@ -76,6 +75,7 @@ def stands_of(events: Sequence[Recorded]) -> Stands | None:
         base_tree=opened.base_tree,
         turns=tuple(_kept(events)),
         accepted=accepted,
+        milestones=sum(part.level == "milestone" for part in state.plan.parts.values()),
         rejected=any(isinstance(r.event, RunRejected) for r in events),
         at_rest=state.status is not None,
         interrupted=state.turn is not None,
@@ -136,8 +136,9 @@ def git_fault(
     fault = _accepted_fault(repository, stands) or _refs_fault(repository, run_id, stands, action)
     if fault:
         return fault
+    made = accepted_commits(repository, stands)
     try:
-        return changed_object(repository, objects_of(repository, stands.commits))
+        return changed_object(repository, objects_of(repository, (*stands.commits, *made)))
     except GitError as error:
         return f"git cannot list what the run's commits hold: {error.stderr.strip()}"
 
@@ -161,12 +162,33 @@ def _commit_fault(repository: Repository, turn: Kept) -> str:
     return ""
 
 
+def accepted_commits(repository: Repository, stands: Stands) -> tuple[CommitId, ...]:
+    """The commits that `accept` made, the last one first: back to what they were put onto, or as far as they can be its.
+
+    They need not be those of the trees that the milestones had, because the branch may have moved and hooks may edit.
+    """
+    if stands.accepted is None or not isinstance(stands.accepted.event, RunAccepted):
+        return ()
+    made = [stands.accepted.event.commit]
+    while len(made) < stands.milestones:
+        found = read_commit(repository, made[-1])
+        if (
+            found is None
+            or len(found.parents) != 1
+            or found.parents[0] == stands.accepted.event.onto
+        ):
+            break
+        made.append(found.parents[0])
+    return tuple(made)
+
+
 def _accepted_fault(repository: Repository, stands: Stands) -> str:
     if stands.accepted is None or not isinstance(stands.accepted.event, RunAccepted):
         return ""
     event, number = stands.accepted.event, stands.accepted.event_id.rpartition(":")[2]
-    found = read_commit(repository, event.commit)
-    place = f"line {number} (run.accepted): commit {event.commit}"
+    first = accepted_commits(repository, stands)[-1]
+    found = read_commit(repository, first)
+    place = f"line {number} (run.accepted): commit {first}"
     if found is None:
         return f"{place} is not there"
     if found.parents != (event.onto,):
@@ -204,4 +226,7 @@ def _branch_fault(run_id: RunId, refs: RunRefs, stands: Stands, tip: CommitId) -
         return (
             f"refs/surefoot/{run_id}/accepted is {refs.accepted}, by the ledger {accepted.commit}"
         )
+    # Not kept by older versions.
+    if isinstance(accepted, RunAccepted) and refs.onto not in {None, accepted.onto}:
+        return f"refs/surefoot/{run_id}/onto is {refs.onto}, by the ledger {accepted.onto}"
     return ""

@@ -8,12 +8,12 @@ import pytest
 
 from surefoot.errors import AcceptError, RepositoryError, UsageError
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import Accepted, Result, accept, reject
+from surefoot.gitops.accept import Accepted, Piece, Result, accept, reject
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
-from surefoot.values import FileEdit, RunId
+from surefoot.values import FileEdit, RunId, TreeId
 
 RUN = RunId("run-1")
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -93,6 +93,28 @@ def test_accepting_twice_gives_the_first_answer(user: ScratchRepository) -> None
     user.git("reset", "-q", "--hard", first.onto)
     assert take(user).onto == first.onto
     assert (user.root / "src" / "new.py").exists()
+
+
+def test_milestones_are_put_onto_one_commit(user: ScratchRepository) -> None:
+    """It is the branch's old tip, the first time and when it is asked for again."""
+    run(user, {"src/util.py": "VALUE = 2\n"}, {"src/app.py": FIXED})
+    tip = user.git("rev-parse", "main")
+    milestone = Piece(tree=TreeId(user.git("rev-parse", "surefoot/run-1^^{tree}")), message="M1\n")
+
+    def both() -> Accepted:
+        return accept(
+            found(user), RUN, home=user.home, message=MESSAGE, verify=Gates(), before=(milestone,)
+        )
+
+    first = both()
+    assert first.onto == tip
+    assert user.git("log", "--format=%s", f"{tip}..main").split("\n") == ["fix: add adds", "M1"]
+    assert both() == first
+    user.git("reset", "-q", "--hard", "HEAD~1")
+    moved = user.git("rev-parse", "main")
+    again = both()
+    assert again.onto == moved != tip
+    assert both() == again
 
 
 def test_unrelated_work_of_every_kind_survives(user: ScratchRepository) -> None:

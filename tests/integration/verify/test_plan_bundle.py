@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +16,20 @@ from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import RunAccepted
 from surefoot.events.policy import SandboxEnforced
+from surefoot.gitops.accept import Piece
+from surefoot.gitops.accept import accept as put_onto_branch
+from surefoot.handover import accept
+from surefoot.kernel.state import fold
+from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import run_plan
 from surefoot.project import Places, Project, open_project
-from surefoot.values import RunId, RunStatus
+from surefoot.values import CommitId, RunId, RunStatus
 from surefoot.verify import open_bundle, verify_run, write_bundle
 from surefoot.verify.bundle import MANIFEST, read_bundle
+from surefoot.verify.commits import git_fault, stands_of
 
 UNITS = ("a.1", "b.1", "b.2", "c.1")
 
@@ -123,6 +131,81 @@ def test_a_bundle_that_lacks_a_unit_is_not_verified(
     with open_bundle(tmp_path / "run.zip", elsewhere(tmp_path)) as (unpacked, found):
         fault = verify_run(unpacked, found).fault
     assert fault == f"the ledger of unit c, run {run_id}.c.1, is missing"
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["at once", "killed before it was recorded"])
+def test_an_accepted_plan_is_verified_here_and_elsewhere(
+    done: tuple[Path, RunId], tmp_path: Path, *, killed: bool
+) -> None:
+    """Two milestones are two commits, which are looked at from the last one back to what they were put onto."""
+    shutil.copytree(done[0], tmp_path / "copy", symlinks=True)
+    project, run_id = there(tmp_path / "copy"), done[1]
+    sign(project)
+    tip = git(project, "rev-parse", "main")
+    if killed:
+        parts = fold(tuple(read_events(project.ledger_file(run_id)))).plan.parts.values()
+        first, last = (p.tree for p in parts if p.level == "milestone")
+        assert first != last
+        put_onto_branch(
+            project.repository,
+            run_id,
+            home=project.home,
+            message="M2\n",
+            before=(Piece(tree=first, message="M1\n"),),
+            verify=lambda _: "not asked",
+        )
+    accept(project, run_id, surroundings(Nobody(), Quiet()))
+    assert git(project, "rev-parse", "main~2") == tip
+    here = verify_run(project, run_id)
+    assert here.fault is None
+    write_bundle(project, run_id, tmp_path / "run.zip")
+    with open_bundle(tmp_path / "run.zip", elsewhere(tmp_path)) as (unpacked, found):
+        assert verify_run(unpacked, found) == here
+        log = git(unpacked, "log", "--format=%H", f"refs/surefoot/{run_id}/accepted")
+    assert log.split() == git(project, "log", "-2", "--format=%H", "main").split()
+
+
+def test_an_accepted_plan_that_was_put_elsewhere_is_named(
+    done: tuple[Path, RunId], tmp_path: Path
+) -> None:
+    """What it was put onto lies behind one commit or more, none of them a merge, and no more than there are milestones."""
+    shutil.copytree(done[0], tmp_path / "copy", symlinks=True)
+    project, run_id = there(tmp_path / "copy"), done[1]
+    sign(project)
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "later")
+    accept(there(tmp_path / "copy"), run_id, surroundings(Nobody(), Quiet()))
+    merge = git(project, "commit-tree", "-m", "M", "-p", "main~1", "-p", "main~2", "main^{tree}")
+    *events, last = read_events(project.ledger_file(run_id))
+    assert isinstance(last.event, RunAccepted)
+    for commit, onto, fault in (
+        ("main", "main~2", ""),
+        ("main", "main~1", "/onto is"),
+        ("main", "main", "its parents are"),
+        ("main", "main~3", "its parents are"),
+        (merge, "main~2", "its parents are"),
+        ("main^{tree}", "main~2", "is not there"),
+    ):
+        named = [CommitId(git(project, "rev-parse", name)) for name in (commit, onto)]
+        told = replace(last.event, commit=named[0], onto=named[1])
+        stands = stands_of([*events, replace(last, event=told)])
+        assert stands is not None
+        found = git_fault(project.repository, run_id, stands, "commit")
+        assert (found is None) == (fault == "")
+        assert fault in (found or "")
+
+
+def sign(project: Project) -> None:
+    """Give the repository's user a name."""
+    git(project, "config", "user.name", "T")
+    git(project, "config", "user.email", "t@example.invalid")
+
+
+def git(project: Project, *args: str) -> str:
+    """Git's answer in a project's repository."""
+    done = subprocess.run(
+        ["git", *args], cwd=project.root, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
 
 
 def _said_again(recorded: Recorded) -> Event:
