@@ -284,21 +284,35 @@ def _in_the_way(root: Path, path: str) -> str:
 def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted) -> None:
     # Recorded first: a kill after the merge must not make the next `accept` look for new work.
     refs.keep_accepted(git, run_id, accepted.commit, accepted.onto)
+    branch = accepted.branch.removeprefix("refs/heads/")
     user = repository.user_git().bound(
-        variables={"GIT_REFLOG_ACTION": f"surefoot accept {run_id}"},
+        variables={
+            "GIT_REFLOG_ACTION": f"surefoot accept {run_id}",
+            # Options of the user's for merges into the branch; in variables, because a name may hold `=`.
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": f"branch.{branch}.mergeOptions",
+            "GIT_CONFIG_VALUE_0": "--ff-only",
+        },
         settings=("core.hooksPath=/dev/null", "gc.auto=0", "maintenance.auto=false"),
     )
-    options = ("--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures")
     try:
         with uninterrupted():
             refs.refuse_held(git, RefChange(name="HEAD", new=accepted.commit, old=accepted.onto))
             with _taken_back(git, accepted):
-                user.run("merge", *options, "--no-stat", "--quiet", accepted.commit)
+                _merge(user, accepted.commit)
     except GitError as error:
         raise AcceptError(
             f"git will not move {accepted.branch}: {error.stderr.strip()!r}; mend that and accept again"
         ) from error
     run_post_commit(repository)
+
+
+def _merge(user: Git, commit: CommitId) -> None:
+    options = ("--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures")
+    merge = ("merge", *options, "--no-stat", "--quiet", commit)
+    user.run(*merge)
+    if (tip := _head(user)) != commit:
+        raise GitError(("git", *merge), 0, f"HEAD is {tip} after the merge")
 
 
 @contextlib.contextmanager

@@ -1,7 +1,9 @@
 """Accepting puts one commit of the user's on his branch, or changes nothing; rejecting leaves no trace."""
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -597,6 +599,39 @@ def test_the_users_settings_for_merges_do_not_matter(user: ScratchRepository) ->
     assert user.git("rev-parse", "HEAD") == accepted.commit
     assert user.git("status", "--porcelain") == status
     assert user.git("stash", "list") == ""
+
+
+@pytest.mark.parametrize(
+    "options", ["--squash", "--no-commit", "--no-ff", "--strategy=ours", "--nonsense"]
+)
+def test_the_branchs_options_for_merges_do_not_matter(
+    user: ScratchRepository, options: str
+) -> None:
+    """What is said to be accepted is on the branch, as the one commit that was made."""
+    user.git("config", "branch.main.mergeOptions", options)
+    run(user)
+    tip = user.git("rev-parse", "main")
+    accepted = take(user)
+    assert user.git("rev-parse", "HEAD", "main", "main^").split() == [accepted.commit] * 2 + [tip]
+    assert user.git("status", "--porcelain") == ""
+
+
+def test_a_git_that_only_says_that_it_has_moved_the_branch_is_not_believed(
+    user: ScratchRepository,
+) -> None:
+    """A wrapper that people put before git squashes every merge; what it did to the files is taken back."""
+    run(user)
+    own, wrapper = shutil.which("git"), user.folder / "bin" / "git"
+    wrapper.parent.mkdir()
+    squash = 'case " $* " in *" merge "*) set -- "$@" --squash;; esac'
+    wrapper.write_text(f'#!/bin/sh\n{squash}\nexec {own} "$@"\n')
+    wrapper.chmod(0o755)
+    path = {"PATH": f"{wrapper.parent}:{user.env['PATH']}"}
+    tip = user.git("rev-parse", "main")
+    with pytest.raises(AcceptError, match=rf"will not move refs/heads/main: .*HEAD is {tip}"):
+        take(replace(user, env={**user.env, **path}))
+    assert user.git("status", "--porcelain") == ""
+    take(user)
 
 
 def test_one_process_accepts_at_a_time_and_the_run_may_be_open(user: ScratchRepository) -> None:
