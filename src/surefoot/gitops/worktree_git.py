@@ -13,6 +13,7 @@ FULL: Final = (
     "core.ignoreCase=false",
     "core.trustctime=true",
     "core.checkStat=default",
+    "core.ignoreStat=false",
     "core.sparseCheckout=false",
     "core.splitIndex=false",
     "index.sparse=false",

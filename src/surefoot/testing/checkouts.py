@@ -98,6 +98,7 @@ def broken_settings(user: ScratchRepository) -> ScratchRepository:
         "status.showUntrackedFiles=no",
         "branch.autoSetupMerge=always",
         "add.ignoreErrors=true",
+        "core.ignoreStat=true",
         "core.splitIndex=true",
         "i18n.commitEncoding=ISO-8859-1",
         "core.logAllRefUpdates=always",
