@@ -26,12 +26,14 @@ def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
         git = _git(repository)
         remote = _remote(repository, git)
         # Forced: the branch is the run's alone, and a turn that was killed is done again.
-        git.run("push", "--quiet", "--no-verify", remote, f"+{commit}:{name}")
-        listed = git.run("ls-remote", remote, name).line
+        refspec = f"+{commit}:{name}"
+        git.run("push", "--quiet", "--no-verify", remote, refspec)
+        # Asked as a push, and not with `ls-remote`, which looks where the remote is fetched from.
+        again = git.run("push", "--dry-run", "--porcelain", "--no-verify", remote, refspec).line
     except (GitError, EnvironmentBrokenError) as error:
         return _said(error)
-    found = listed.partition("\t")[0]
-    return "" if found == commit else f"{remote} has {found or 'nothing'} at {name} after the push"
+    flags = {line[0] for line in again.splitlines() if line[1:2] == "\t"}
+    return "" if flags == {"="} else f"{remote} does not have {commit} at {name} after the push"
 
 
 def _git(repository: Repository) -> Git:

@@ -10,11 +10,14 @@ from bench.stories import Story, make_project, stories, tell
 from surefoot.cli.common import surroundings
 from surefoot.events.policy import PolicyDenied
 from surefoot.events.work import GitStage
+from surefoot.gitops import Repository
+from surefoot.gitops.push import push_branch
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Project
 from surefoot.settings import parse_settings
-from surefoot.values import RunId
+from surefoot.testing.repository import ScratchRepository
+from surefoot.values import CommitId, RunId
 from surefoot.verify import verify_run
 
 RUN = RunId("20261122-101500-abcd")
@@ -85,3 +88,43 @@ def test_a_push_needs_trust() -> None:
     narrowed = settings.without_widening()
     assert narrowed.git.turn_push == "never"
     assert not narrowed.risk.allow_network
+
+
+def pushed(user: ScratchRepository, **env: str) -> str:
+    """What is said of pushing the user's HEAD as the run's branch."""
+    head = CommitId(user.git("rev-parse", "HEAD"))
+    return push_branch(Repository.discover(user.root, {**user.env, **env}), RUN, head)
+
+
+def heads(user: ScratchRepository, name: str) -> str:
+    """Every ref of a repository beside the checkout."""
+    return user.at(user.folder / name).git("for-each-ref", "--format=%(objectname) %(refname)")
+
+
+@pytest.fixture
+def forks(user: ScratchRepository) -> ScratchRepository:
+    """Fetches from one repository and pushes to two others."""
+    for name in ("up.git", "fork.git", "mirror.git"):
+        user.git("init", "--quiet", "--bare", f"../{name}")
+    user.git("remote", "add", "origin", str(user.folder / "up.git"))
+    for name in ("fork.git", "mirror.git"):
+        user.git("config", "--add", "remote.origin.pushurl", str(user.folder / name))
+    return user
+
+
+def test_the_branch_is_looked_for_where_it_was_pushed(forks: ScratchRepository) -> None:
+    """At each address for pushing; the one that is fetched from has nothing and is not asked."""
+    assert pushed(forks) == ""
+    there = f"{forks.git('rev-parse', 'HEAD')} refs/heads/surefoot/{RUN}"
+    assert [heads(forks, f"{name}.git") for name in ("up", "fork", "mirror")] == ["", there, there]
+
+
+def test_a_remote_that_drops_the_branch_again_has_not_got_it(forks: ScratchRepository) -> None:
+    """It took the push; one of two is enough."""
+    hook = forks.folder / "mirror.git" / "hooks" / "post-receive"
+    hook.write_text("#!/bin/sh\nread old new name\ngit update-ref -d $name\n")
+    hook.chmod(0o755)
+    head = forks.git("rev-parse", "HEAD")
+    assert (
+        pushed(forks) == f"origin does not have {head} at refs/heads/surefoot/{RUN} after the push"
+    )
