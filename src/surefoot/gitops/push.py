@@ -25,6 +25,12 @@ def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
     try:
         git = _git(repository)
         remote = _remote(repository, git)
+        if remote == ".":
+            branch = repository.branch.removeprefix("refs/heads/")
+            return (
+                f"{branch} follows a branch of this repository, so there is no remote to push to; "
+                f"name one with `git config branch.{branch}.remote NAME`"
+            )
         # Forced: the branch is the run's alone, and a turn that was killed is done again.
         refspec = f"+{commit}:{name}"
         git.run("push", "--quiet", "--no-verify", remote, refspec)

@@ -128,3 +128,13 @@ def test_a_remote_that_drops_the_branch_again_has_not_got_it(forks: ScratchRepos
     assert (
         pushed(forks) == f"origin does not have {head} at refs/heads/surefoot/{RUN} after the push"
     )
+
+
+def test_a_branch_that_follows_one_of_the_same_repository_has_no_remote(
+    user: ScratchRepository,
+) -> None:
+    """Nothing is made in the user's repository, and it is said what would help."""
+    user.git("branch", "dev")
+    user.git("branch", "--quiet", "--set-upstream-to", "dev", "main")
+    assert "main follows a branch of this repository" in pushed(user)
+    assert "surefoot" not in user.git("for-each-ref")
