@@ -13,13 +13,16 @@ _QUIET: Final = (
     "http.lowSpeedLimit=1",  # a server that falls silent ends the push, not the run
     "http.lowSpeedTime=60",
 )
+_CREDENTIALS: Final = ("GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT")
+"""Variables that lead to the user's."""
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=20"
 
 
 def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
     """Make the run's branch on the remote of the user's branch `commit`; why it is not, in words, or empty.
 
-    The user's credentials are used, nobody is asked for any, and no hook of the user runs.
+    The user's credentials are used, those that a program of his environment gives included; git asks nobody for any, and
+    no hook of the user runs.
     """
     name = branch_of(run_id)
     try:
@@ -43,7 +46,10 @@ def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
 
 
 def _git(repository: Repository) -> Git:
-    git = repository.user_git().bound(settings=_QUIET)
+    given = {name: repository.env[name] for name in _CREDENTIALS if name in repository.env}
+    git = repository.user_git().bound(variables=given, settings=_QUIET)
+    if given.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"}:
+        return git
     own_ssh = git.run("config", "core.sshCommand", ok=(0, 1)).line
     return git if own_ssh else git.bound(variables={"GIT_SSH_COMMAND": _SSH})
 

@@ -2,7 +2,10 @@
 
 import random
 import subprocess
+from base64 import b64encode
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from bench.stories import Story, make_project, stories, tell
@@ -138,3 +141,46 @@ def test_a_branch_that_follows_one_of_the_same_repository_has_no_remote(
     user.git("branch", "--quiet", "--set-upstream-to", "dev", "main")
     assert "main follows a branch of this repository" in pushed(user)
     assert "surefoot" not in user.git("for-each-ref")
+
+
+def test_the_ssh_program_of_the_environment_is_used(user: ScratchRepository) -> None:
+    """With the key that it was given, as the user's own `git push` would."""
+    user.git("init", "--quiet", "--bare", "../far.git")
+    user.git("remote", "add", "origin", f"ssh://host{user.folder}/far.git")
+    ssh = user.folder / "ssh"
+    ssh.write_text('#!/bin/sh\n[ "$1" = -i ] || exit 1\nfor last; do :; done\nexec sh -c "$last"\n')
+    ssh.chmod(0o755)
+    assert pushed(user) != ""
+    assert pushed(user, GIT_SSH_COMMAND=f"{ssh} -i key", GIT_SSH_VARIANT="ssh") == ""
+    assert str(RUN) in heads(user, "far.git")
+
+
+def test_the_password_program_of_the_environment_is_used(user: ScratchRepository) -> None:
+    """What it answers is what the server is told."""
+    told: list[str | None] = []
+
+    class Locked(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            told.append(self.headers["Authorization"])
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="here"')
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing."""
+
+    program = user.folder / "askpass"
+    program.write_text("#!/bin/sh\necho secret\n")
+    program.chmod(0o755)
+    with HTTPServer(("127.0.0.1", 0), Locked) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            user.git(
+                "remote", "add", "origin", f"http://ursula@127.0.0.1:{server.server_port}/x.git"
+            )
+            assert "secret" not in pushed(user, GIT_ASKPASS=str(program))
+        finally:
+            server.shutdown()
+            serving.join()
+    assert told[-1] == f"Basic {b64encode(b'ursula:secret').decode()}"
