@@ -33,7 +33,7 @@ def entries(common_dir: Path) -> dict[Path, Path]:
     for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
         with contextlib.suppress(OSError):  # half made, or just gone
             named = decode((entry / "gitdir").read_bytes().removesuffix(b"\n"))
-            found[entry] = (entry / named).parent
+            found[entry] = Path(os.path.normpath(entry / named)).parent
     return found
 
 
@@ -62,7 +62,8 @@ def checkouts(git: Git, common_dir: Path) -> tuple[Checkout, ...]:
     for field in git.run("worktree", "list", "--porcelain", "-z").fields:
         kind, _, value = field.partition(" ")
         if kind == "worktree":
-            path = Path(value)
+            # As the entry names it, which may be by a path relative to it; all entries lie side by side.
+            path = Path(os.path.normpath(common_dir / "worktrees" / "entry" / value))
             git_dir = common_dir if first else git_dirs.get(path, path)
             first = False
         elif kind == "branch":

@@ -30,6 +30,7 @@ _SETTINGS: Final = (
     "core.safecrlf=false",  # a warning for people; as an error it would end a turn
     "add.ignoreErrors=false",
     "submodule.recurse=false",
+    "worktree.useRelativePaths=false",  # else git 2.48 changes the format of the user's repository
     "i18n.commitEncoding=UTF-8",
     "advice.addEmbeddedRepo=false",
 )

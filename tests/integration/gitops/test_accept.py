@@ -586,6 +586,22 @@ def test_a_sparse_checkout_stays_sparse(user: ScratchRepository) -> None:
     assert user.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_linked_worktree_is_accepted_in(user: ScratchRepository, *, relative: bool) -> None:
+    """Also where it and the repository name each other by relative paths; elsewhere it is told by its folder."""
+    user.git("worktree", "add", "-q", "-b", "dev", "../linked")
+    linked = user.at(user.folder / "linked")
+    if relative:
+        entry = user.root / ".git" / "worktrees" / "linked"
+        (entry / "gitdir").write_text("../../../../linked/.git\n")
+        (linked.root / ".git").write_text("gitdir: ../checkout/.git/worktrees/linked\n")
+    run(linked)
+    refused(user, rf"checked out at '{linked.root}'; accept there")
+    accepted = take(linked)
+    assert user.git("rev-parse", "dev") == linked.git("rev-parse", "HEAD") == accepted.commit
+    assert linked.git("status", "--porcelain") == ""
+
+
 def test_the_users_settings_for_merges_do_not_matter(user: ScratchRepository) -> None:
     """No autostash, no merge commit, no signature check, no second remote's branch."""
     for setting in ("merge.autoStash", "merge.verifySignatures", "rebase.autoStash"):

@@ -487,3 +487,10 @@ def test_worktrees_are_added_one_at_a_time(user: ScratchRepository) -> None:
     os.close(held)
     run.join()
     assert user.git("log", "--format=%s", "-1", f"surefoot/{RUN}") == "turn 1"
+
+
+def test_worktrees_of_ours_are_linked_by_absolute_paths(user: ScratchRepository) -> None:
+    """With relative ones git 2.48 changes the format of the user's repository, so that older ones refuse it."""
+    user.git("config", "worktree.useRelativePaths", "true")
+    own = Repository.discover(user.root, user.env).git()
+    assert own.run("config", "--type=bool", "worktree.useRelativePaths").line == "false"
