@@ -597,7 +597,7 @@ class Merged:
 
     tree: TreeId
     conflicts: tuple[str, ...]
-    """Paths in conflict; the tree is of use only when there are none."""
+    """Paths in conflict; what the tree has there is of no use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

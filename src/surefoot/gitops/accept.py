@@ -16,7 +16,7 @@ from typing import Final
 from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.collect import Removed, remove_run
-from surefoot.gitops.files import is_within, parents
+from surefoot.gitops.files import is_within, mended, parents, remove_tree
 from surefoot.gitops.git import Git
 from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user, run_post_commit
 from surefoot.gitops.lease import Home, Lease
@@ -25,6 +25,7 @@ from surefoot.gitops.refs import RefChange, RunRefs
 from surefoot.gitops.replay import replay
 from surefoot.gitops.repository import Repository
 from surefoot.interrupts import uninterrupted
+from surefoot.values import Merged
 from surefoot.vocabulary import CommitId, RunId, TreeId
 
 _UNDER_WAY: Final[Mapping[str, str]] = {
@@ -161,20 +162,44 @@ def _commits(
     folder: Path,
     carry: Sequence[str],
 ) -> Made:
-    """One commit a piece that changes anything, each with what its hooks made of those before; the last of them."""
-    git, made, done = repository.git(), Made(commit=plan.onto, tree=plan.onto_tree), plan.base
+    """One commit a piece that changes anything, each with what its hooks made of those before; the last of them.
+
+    The whole fits the branch. A piece that does not takes the files that clash from the whole, so that it is for the gates
+    alone to say whether the work is put there.
+    """
+    git, done, edited = repository.git(), plan.base, False
+    made = Made(commit=plan.onto, tree=plan.onto_tree)
     for piece in pieces:
         if piece.tree == done:
             continue
         moved = replay(git, base=done, work=piece.tree, onto=made.tree)
-        if moved.conflicts:
+        if edited and moved.conflicts:
             raise AcceptError(
                 f"your commit hooks edited {_named(moved.conflicts)}, which a later milestone changes, too; "
                 "nothing was changed"
             )
-        wanted = Wanted(tree=moved.tree, parent=made.commit, branch=branch, message=piece.message)
-        made, done = commit_as_user(repository, wanted, folder=folder, carry=carry), piece.tree
+        tree = moved.tree
+        if not edited and piece.tree == pieces[-1].tree:
+            tree = plan.tree  # what pieces add up to can be something else
+        elif moved.conflicts:
+            tree = _overlaid(repository, folder, moved, plan.tree)
+        done = piece.tree
+        if tree != made.tree:
+            wanted = Wanted(tree=tree, parent=made.commit, branch=branch, message=piece.message)
+            made = commit_as_user(repository, wanted, folder=folder, carry=carry)
+            edited = edited or made.tree != tree
     return made
+
+
+def _overlaid(repository: Repository, folder: Path, moved: Merged, whole: TreeId) -> TreeId:
+    """The merged tree with the files that clash as they are in the whole."""
+    with mended("make a scratch folder"):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        objects = Objects(repository.git(), folder, len(whole))
+        return objects.overlay(moved.tree, whole, moved.conflicts)
+    finally:
+        remove_tree(folder)
 
 
 def _tree(git: Git, commit: CommitId) -> TreeId:

@@ -56,6 +56,20 @@ def take(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
     )
 
 
+def take_both(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
+    """Accept a run of two turns, of which the first was a milestone, M1."""
+    tree = TreeId(user.git("rev-parse", "surefoot/run-1^^{tree}"))
+    before = (Piece(tree=tree, message="M1\n"),)
+    return accept(
+        found(user), RUN, home=user.home, message=MESSAGE, verify=gates or Gates(), before=before
+    )
+
+
+def subjects(user: ScratchRepository, since: str) -> list[str]:
+    """Of the branch's commits, the last one first."""
+    return user.git("log", "--format=%s", f"{since}..main").splitlines()
+
+
 def refused(user: ScratchRepository, told: str, gates: Gates | None = None) -> None:
     """Accepting says this in one sentence, and not a byte of the checkout differs."""
     repository = found(user)
@@ -101,22 +115,15 @@ def test_milestones_are_put_onto_one_commit(user: ScratchRepository) -> None:
     """It is the branch's old tip, the first time and when it is asked for again."""
     run(user, {"src/util.py": "VALUE = 2\n"}, {"src/app.py": FIXED})
     tip = user.git("rev-parse", "main")
-    milestone = Piece(tree=TreeId(user.git("rev-parse", "surefoot/run-1^^{tree}")), message="M1\n")
-
-    def both() -> Accepted:
-        return accept(
-            found(user), RUN, home=user.home, message=MESSAGE, verify=Gates(), before=(milestone,)
-        )
-
-    first = both()
+    first = take_both(user)
     assert first.onto == tip
-    assert user.git("log", "--format=%s", f"{tip}..main").split("\n") == ["fix: add adds", "M1"]
-    assert both() == first
+    assert subjects(user, tip) == ["fix: add adds", "M1"]
+    assert take_both(user) == first
     user.git("reset", "-q", "--hard", "HEAD~1")
     moved = user.git("rev-parse", "main")
-    again = both()
+    again = take_both(user)
     assert again.onto == moved != tip
-    assert both() == again
+    assert take_both(user) == again
 
 
 def test_unrelated_work_of_every_kind_survives(user: ScratchRepository) -> None:
@@ -398,6 +405,53 @@ def test_a_moved_branch_gets_the_work_replayed_and_verified(user: ScratchReposit
     assert accepted.tree == asked.tree == asked.replayed
     assert (user.root / "src" / "math.py").read_text() == FIXED
     assert not (user.root / "src" / "app.py").exists()
+    assert user.git("status", "--porcelain") == ""
+
+
+def test_a_milestone_that_fits_only_with_the_next_one_does_not_stop_the_whole(
+    user: ScratchRepository,
+) -> None:
+    """Its files that clash with the branch are in its commit as they are in the whole, which is what the gates saw."""
+    halves = {"src/app.py": "half\n", "src/util.py": "VALUE = 2\n"}
+    run(user, halves, {"src/app.py": FIXED, "src/new.py": "N\n"})
+    tip = user.commit({"src/app.py": FIXED, "README.md": "moved on\n"})
+    gates = Gates()
+    accepted = take_both(user, gates)
+    (asked,) = gates.asked
+    assert user.git("rev-parse", "HEAD^{tree}", "main~2").split() == [asked.tree, tip]
+    assert accepted.tree == asked.tree
+    assert subjects(user, tip) == ["fix: add adds", "M1"]
+    assert user.git("show", "--format=", "--name-only", "main~1") == "src/util.py"
+    assert user.git("show", "main~1:src/app.py") == FIXED.rstrip()
+
+
+def test_a_milestone_that_the_branch_has_already_is_no_commit(user: ScratchRepository) -> None:
+    """The other one is put onto the branch alone."""
+    run(user, {"src/app.py": "half\n"}, {"src/app.py": FIXED, "src/new.py": "N\n"})
+    tip = user.commit({"src/app.py": FIXED})
+    assert take_both(user).onto == tip
+    assert subjects(user, tip) == ["fix: add adds"]
+    assert user.git("show", "--format=", "--name-only", "main") == "src/new.py"
+
+
+def test_what_a_later_milestone_took_back_is_left_to_the_branch(user: ScratchRepository) -> None:
+    """One by one they would undo what the branch has, which the whole does not; no hook is blamed for it."""
+    run(user, {"src/util.py": "VALUE = 2\n"}, {"src/util.py": "VALUE = 1\n", "src/app.py": FIXED})
+    tip = user.commit({"src/util.py": "VALUE = 2\n"})
+    gates = Gates()
+    assert take_both(user, gates).tree == gates.asked[0].tree
+    assert len(gates.asked) == 1
+    assert subjects(user, tip) == ["fix: add adds"]
+    assert (user.root / "src" / "util.py").read_text() == "VALUE = 2\n"
+
+
+def test_a_hooks_edit_that_clashes_with_a_later_milestone_is_named(user: ScratchRepository) -> None:
+    """The hook is to blame, also on a branch that has moved."""
+    run(user, {"src/app.py": "half\n"}, {"src/app.py": FIXED})
+    user.commit({"README.md": "moved on\n"})
+    user.hook("pre-commit", "echo formatted > src/app.py; git add src/app.py")
+    with pytest.raises(AcceptError, match=r"hooks edited 'src/app.py', which a later milestone"):
+        take_both(user)
     assert user.git("status", "--porcelain") == ""
 
 
