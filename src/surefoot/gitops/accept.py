@@ -213,9 +213,15 @@ def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
         if other.branch == known.branch and other.git_dir != repository.git_dir:
             raise AcceptError(f"{known.branch} is checked out at {str(other.path)!r}; accept there")
     if here != known.branch:
+        name = known.branch.removeprefix("refs/heads/")
+        if known.branch not in refs.all_refs(git, known.branch):
+            raise AcceptError(
+                f"the run started from {known.branch}, which is gone; where it was renamed run "
+                f"`git branch -m NEW-NAME {name}`, else `git switch -c {name}`, and accept again"
+            )
         raise AcceptError(
             f"the run started from {known.branch}, and {here or 'a detached HEAD'} is checked out; "
-            f"run `git switch {known.branch.removeprefix('refs/heads/')}` and accept again"
+            f"run `git switch {name}` and accept again"
         )
     for name, what in _UNDER_WAY.items():
         if (repository.git_dir / name).exists():

@@ -378,6 +378,15 @@ def test_what_cannot_be_taken_back_is_told_with_the_command_that_does(
     take(user)
 
 
+def test_a_branch_that_was_renamed_is_told_to_be_gone(user: ScratchRepository) -> None:
+    """There is nothing to switch to; with its name back it gets the work."""
+    run(user)
+    user.git("branch", "--move", "main", "trunk")
+    refused(user, "started from refs/heads/main, which is gone; .*`git branch -m NEW-NAME main`")
+    user.git("branch", "-m", "trunk", "main")
+    take(user)
+
+
 def test_work_that_the_branch_has_already_is_no_commit(user: ScratchRepository) -> None:
     """A run without changes, and one whose change somebody else has committed meanwhile."""
     run(user, {})
