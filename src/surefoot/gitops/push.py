@@ -15,6 +15,7 @@ _QUIET: Final = (
 )
 _CREDENTIALS: Final = ("GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT")
 """Variables that lead to the user's."""
+_ALONE: Final = ("--no-verify", "--no-follow-tags", "--recurse-submodules=no")
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=20"
 
 
@@ -35,10 +36,10 @@ def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
                 f"name one with `git config branch.{branch}.remote NAME`"
             )
         # Forced: the branch is the run's alone, and a turn that was killed is done again.
-        refspec = f"+{commit}:{name}"
-        git.run("push", "--quiet", "--no-verify", remote, refspec)
+        push = (remote, f"+{commit}:{name}")
+        git.run("push", "--quiet", *_ALONE, *push)
         # Asked as a push, and not with `ls-remote`, which looks where the remote is fetched from.
-        again = git.run("push", "--dry-run", "--porcelain", "--no-verify", remote, refspec).line
+        again = git.run("push", "--dry-run", "--porcelain", *_ALONE, *push).line
     except (GitError, EnvironmentBrokenError) as error:
         return _said(error)
     flags = {line[0] for line in again.splitlines() if line[1:2] == "\t"}

@@ -122,6 +122,22 @@ def test_the_branch_is_looked_for_where_it_was_pushed(forks: ScratchRepository) 
     assert [heads(forks, f"{name}.git") for name in ("up", "fork", "mirror")] == ["", there, there]
 
 
+def test_tags_and_submodules_stay_here(forks: ScratchRepository) -> None:
+    """Whatever the user lets follow when he pushes himself."""
+    library = ScratchRepository.create(forks.folder / "library", forks.env["PATH"])
+    library.commit({"lib.py": "1\n"})
+    forks.git("clone", "--quiet", "--bare", str(library.root), "../library.git")
+    forks.git("submodule", "--quiet", "add", str(forks.folder / "library.git"), "vendor")
+    own = forks.at(forks.root / "vendor").commit({"lib.py": "2\n"})
+    forks.commit({})
+    forks.git("tag", "--annotate", "--message", "v1", "v1")
+    forks.git("config", "push.followTags", "true")
+    forks.git("config", "push.recurseSubmodules", "on-demand")
+    assert pushed(forks) == ""
+    assert heads(forks, "fork.git").split()[1:] == [f"refs/heads/surefoot/{RUN}"]
+    assert own not in heads(forks, "library.git")
+
+
 def test_a_remote_that_drops_the_branch_again_has_not_got_it(forks: ScratchRepository) -> None:
     """It took the push; one of two is enough."""
     hook = forks.folder / "mirror.git" / "hooks" / "post-receive"
