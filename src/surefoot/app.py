@@ -42,7 +42,7 @@ from surefoot.gitops.reading import (
     uncommitted,
     untracked,
 )
-from surefoot.gitops.workspace import open_workspace, reopen_workspace
+from surefoot.gitops.workspace import open_workspace, refuse_workspace, reopen_workspace
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.proof import Prover, failed
@@ -88,14 +88,15 @@ def start(
 
     Raises:
         LockedError: The repository is locked.
-        RepositoryError: No branch is checked out.
+        RepositoryError: No branch is checked out, or one lies where those of runs need a folder.
         SurefootError: Something is missing; nothing was changed.
     """
     project.repository.require_branch()
     project.require_unlocked()
+    run_id = run_id or around.ids.run_id(around.clock.now())
+    refuse_workspace(project.repository, run_id, home=project.home)
     frozen = Frozen(settings=project.settings, request=request, trusted=not project.untrusted)
     with scratch_folder(project) as scratch:
-        run_id = run_id or around.ids.run_id(around.clock.now())
         cast = live_cast(project, frozen, around, run_id)
         parts = parts_of(project, frozen, around, scratch, cast)
         project.prepare()

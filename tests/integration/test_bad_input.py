@@ -246,6 +246,30 @@ def test_a_model_that_cannot_be_asked(
     assert not (patient / ".surefoot").exists()
 
 
+def test_a_branch_where_those_of_runs_need_a_folder(
+    surefoot: Surefoot, patient: Path, scripted: str
+) -> None:
+    """Its mend is told, and no run is begun that nobody could go on with."""
+    git(patient, "branch", "surefoot")
+    done = surefoot("solve", "ISSUE.md", "--model", scripted, "--quiet", cwd=patient)
+    refuses(done, "git branch -m surefoot")
+    assert "resume" not in done.stderr
+    assert not (patient / ".surefoot").exists()
+
+
+def test_a_state_folder_in_the_checkout(surefoot: Surefoot, patient: Path, scripted: str) -> None:
+    """It is refused before anything is written there, or of a run."""
+    home = patient / "home"
+    done = surefoot(
+        *("solve", "ISSUE.md", "--model", scripted, "--quiet"),
+        cwd=patient,
+        env={"SUREFOOT_HOME": str(home)},
+    )
+    refuses(done, "inside the checkout", code=2)
+    assert not (patient / ".surefoot").exists()
+    assert not home.exists()
+
+
 def test_no_such_run(surefoot: Surefoot, patient: Path) -> None:
     """Commands on runs say when there is none."""
     for command in ("show", "explain", "verify", "diff", "accept", "reject", "resume", "events"):

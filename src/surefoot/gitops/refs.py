@@ -9,9 +9,10 @@ refs/surefoot/<run id>/onto      a blob: the commit that `accept` put them onto
 refs/surefoot/<run id>/ledger    a blob: hash of the ledger's last line when the run was let go of
 """
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ from surefoot.vocabulary import CommitId, RunId
 
 BRANCHES: Final = "refs/heads/surefoot/"
 KEPT: Final = "refs/surefoot/"
+_PLACES: Final = tuple(prefix.removesuffix("/") for prefix in (BRANCHES, KEPT))
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -151,14 +153,23 @@ def refuse_taken(git: Git, run_id: RunId) -> None:
         UsageError: The run exists.
         RepositoryError: Such a branch exists.
     """
-    places = [prefix.removesuffix("/") for prefix in (BRANCHES, KEPT)]
-    for name in all_refs(git, *places):
-        if name in places:
+    found = all_refs(git, *_PLACES)
+    _refuse_in_the_way(found)
+    if any(run_of(name) == run_id for name in found):
+        raise UsageError(f"run {run_id} exists already; resume it, or give another id")
+
+
+def refuse_in_the_way(git: Git) -> None:
+    """Refuse a branch of the user where ours need a folder; `RepositoryError` when there is one."""
+    _refuse_in_the_way(all_refs(git, *_PLACES))
+
+
+def _refuse_in_the_way(found: Iterable[str]) -> None:
+    for name in found:
+        if name in _PLACES:
             raise RepositoryError(
                 f"{name!r} is in the way of the branches of runs; rename it, e.g. `git branch -m surefoot my-surefoot`"
             )
-        if run_of(name) == run_id:
-            raise UsageError(f"run {run_id} exists already; resume it, or give another id")
 
 
 def create(git: Git, run_id: RunId, base: CommitId, branch: str, *, checkout: Path) -> RunRefs:
@@ -259,7 +270,9 @@ def settle(git: Git, run_id: RunId, known: RunRefs, head: CommitId, *, tip: Comm
 def unlock(common_dir: Path, run_id: RunId) -> None:
     """Remove lock files of the run's refs; the caller holds the lease, so whoever made them is dead."""
     with mended("remove a stale lock"):
-        (common_dir / f"{branch_of(run_id)}.lock").unlink(missing_ok=True)
+        # A branch of the user may lie where ours need a folder: then none of ours has a lock.
+        with contextlib.suppress(NotADirectoryError):
+            (common_dir / f"{branch_of(run_id)}.lock").unlink(missing_ok=True)
         for lock in (common_dir / kept(run_id, "")).glob("*.lock"):
             lock.unlink(missing_ok=True)
 

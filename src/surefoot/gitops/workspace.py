@@ -298,6 +298,17 @@ class GitWorkspace:
             fresh.rename(public)
 
 
+def refuse_workspace(repository: Repository, run_id: RunId, *, home: Path) -> None:
+    """Refuse what `open_workspace` would refuse of id, branches and place; changes nothing.
+
+    Raises:
+        UsageError: The run exists, or `home` lies in the checkout.
+        RepositoryError: The user has a branch in the place of ours.
+    """
+    _home(repository, home)
+    refs.refuse_taken(repository.git(), run_id)
+
+
 def open_workspace(
     repository: Repository,
     run_id: RunId,
@@ -361,6 +372,7 @@ def reopen_workspace(
 
     Raises:
         UsageError: The repository knows no such run, somebody uses it, or `head` is none of its commits.
+        RepositoryError: Its refs are gone and the user has a branch in their place.
     """
     place = _home(repository, home)
     lease = Lease.take(place.lease(run_id), run_id, repository.common_dir)
@@ -370,6 +382,7 @@ def reopen_workspace(
         refs.unlock(repository.common_dir, run_id)
         known = refs.load(git, run_id)
         if known is None and head is not None:
+            refs.refuse_in_the_way(git)
             refs.delete(git, refs.refs_of(git, run_id))
             onto = branch or repository.branch
             known = refs.create(git, run_id, head, onto, checkout=repository.git_dir)

@@ -4,9 +4,10 @@ import shutil
 
 import pytest
 
-from surefoot.errors import AcceptError, UsageError
+from surefoot.errors import AcceptError, RepositoryError, UsageError
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import accept
+from surefoot.gitops.accept import accept, reject
+from surefoot.gitops.collect import collect_garbage
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
@@ -123,3 +124,20 @@ def test_a_run_killed_before_its_refs_were_whole_begins_again(user: ScratchRepos
         workspace.commit(workspace.snapshot(), "turn", {})
     with pytest.raises(AcceptError, match="git switch main"):
         accept(found(user), RUN, home=user.home, message="m", verify=lambda *_: None)
+
+
+def test_a_branch_that_took_the_place_of_ours_is_told_with_the_mend(
+    user: ScratchRepository,
+) -> None:
+    """Where a run has no refs (any more), it can be rejected and collected all the same, and resumed after the mend."""
+    base = found(user).head
+    user.git("branch", "surefoot")
+    with pytest.raises(RepositoryError, match="git branch -m surefoot"):
+        reopen_workspace(found(user), RUN, home=user.home, head=base)
+    reject(found(user), RUN, home=user.home)
+    with pytest.raises(RepositoryError, match="git branch -m surefoot"):
+        reopen_workspace(found(user), RUN, home=user.home, head=base)
+    assert collect_garbage(found(user), home=user.home, keep=lambda _: True).runs == ()
+    user.git("branch", "-m", "surefoot", "my-surefoot")
+    with reopen_workspace(found(user), RUN, home=user.home, head=base) as workspace:
+        assert workspace.head[0] == base
