@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from surefoot.events.orchestration import (
     SelfFeedback,
     TurnClosed,
 )
+from surefoot.events.policy import PolicyResolved
 from surefoot.events.work import ToolCalled
 from surefoot.gates import default_gates
 from surefoot.gates.review import Inspector, RuleReviewer, objection
@@ -700,6 +702,64 @@ def test_ctrl_c_cancels_and_the_turn_stays_open(bench: Bench) -> None:
     assert bench.journal.state.turn is not None
     bench.journal.record(RunResumed(interrupted_turn=None))
     assert bench.journal.state.turn is None
+
+
+@dataclass
+class Pressing:
+    """Somebody who presses ctrl-C while the first event of some kind is being recorded."""
+
+    fits: Callable[[Event], bool]
+    pressed: bool = False
+
+    def seen(self, recorded: Recorded) -> None:
+        """Press once."""
+        if self.fits(recorded.event) and not self.pressed:
+            self.pressed = True
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C as a terminal gives it: a job in the background of a script inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("phase", ["planning", "solving", "policy"])
+def test_ctrl_c_cancels_while_a_step_is_recorded(bench: Bench, phase: str) -> None:
+    """The step stands, the run is cancelled, and taken up again it comes to its end."""
+
+    def fits(event: Event) -> bool:
+        if isinstance(event, PhaseChanged):
+            return event.after == phase
+        return isinstance(event, PolicyResolved) and phase == "policy"
+
+    person = Pressing(fits)
+    bench.ledger = MemoryLedger(clock=bench.clock, progress=person)
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.CANCELLED
+    assert person.pressed
+    assert isinstance([r.event for r in bench.ledger.events()][-1], RunStopped)
+    assert bench.journal.state.status is RunStatus.CANCELLED
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
+
+
+@pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("at", ["step", "stop"])
+def test_ctrl_c_comes_too_late_for_a_run_that_has_ended(bench: Bench, at: str) -> None:
+    """While its last step, or its stop, is recorded: the run is what it is, and its stop is recorded once."""
+
+    def fits(event: Event) -> bool:
+        if isinstance(event, PhaseChanged):
+            return event.after == "complete" and at == "step"
+        return isinstance(event, RunStopped) and at == "stop"
+
+    person = Pressing(fits)
+    bench.ledger = MemoryLedger(clock=bench.clock, progress=person)
+    assert bench.run(writes("calc.py", FIXED)) is RunStatus.COMPLETE
+    assert person.pressed
+    assert [e.status for e in bench.of(RunStopped)] == [RunStatus.COMPLETE]
 
 
 def test_ctrl_c_cancels_when_what_was_begun_cannot_be_cleaned_up(bench: Bench) -> None:

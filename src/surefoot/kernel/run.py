@@ -7,6 +7,7 @@ decides what follows. Everything a phase needs is in the folded state, so a run 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -131,33 +132,24 @@ class Run:
 
         A run that was killed between its last step and that word only says it.
         """
+        with suppress(KeyboardInterrupt):
+            self._to_an_end()
+        self._cancel_unless_ended()
+        return self._stop()
+
+    def _to_an_end(self) -> None:
         if ENDS.get(self.state.phase) in RESUMABLE:
             self._move(Trigger.RESUME, "taken up again")
         self._steps_to_an_end()
         while self._waited():
             self._steps_to_an_end()
-        status = ENDS[self.state.phase]
-        elapsed = round(self._t.clock.monotonic() - self._began, 3)
-        stopped = RunStopped(
-            status=status,
-            reason=self.state.reason,
-            elapsed_s=elapsed,
-            resume_at=self._free_at,
-        )
-        self._journal.record(stopped)
-        return status
 
     def _steps_to_an_end(self) -> None:
         resolution = self._resolve()
         while self.state.phase not in ENDS:
-            try:
-                self._note_pressure(resolution)
-                locked = self._t.policy.locked()
-                trigger, reason = (
-                    self._locked(locked) if locked else self._steps[self.state.phase]()
-                )
-            except KeyboardInterrupt:
-                trigger, reason = Trigger.CANCEL, "interrupted by ctrl-C or a signal"
+            self._note_pressure(resolution)
+            locked = self._t.policy.locked()
+            trigger, reason = self._locked(locked) if locked else self._steps[self.state.phase]()
             self._move(trigger, reason)
 
     def _waited(self) -> bool:
@@ -168,13 +160,31 @@ class Run:
         wait_s = (until - self._t.clock.now()).total_seconds()
         if wait_s > self._resolve().ceilings.time_s - self._journal.spend().time_s:
             return False
-        try:
-            self._t.clock.sleep(wait_s)
-        except KeyboardInterrupt:
-            return False
+        self._t.clock.sleep(wait_s)
         self._free_at = None
         self._move(Trigger.RESUME, "waited until a model may be asked again")
         return True
+
+    def _cancel_unless_ended(self) -> None:
+        """A run that was interrupted before it came to an end is cancelled, however often it is interrupted meanwhile."""
+        while self.state.phase not in ENDS:
+            with suppress(KeyboardInterrupt):
+                self._move(Trigger.CANCEL, "interrupted by ctrl-C or a signal")
+
+    def _stop(self) -> RunStatus:
+        """Record the stop; an interruption comes too late to change it, and is not to keep it from being told."""
+        status = ENDS[self.state.phase]
+        elapsed = round(self._t.clock.monotonic() - self._began, 3)
+        stopped = RunStopped(
+            status=status,
+            reason=self.state.reason,
+            elapsed_s=elapsed,
+            resume_at=self._free_at,
+        )
+        while self.state.status is None:
+            with suppress(KeyboardInterrupt):
+                self._journal.record(stopped)
+        return status
 
     # --- phases ----------------------------------------------------------------------------------
 
