@@ -1,5 +1,8 @@
 """Modes, lock and risk flags, as the contracts of the three decisions say (SPEC B1, B2, B6)."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,6 +116,30 @@ def test_the_lock_is_read_anew(tmp_path: Path) -> None:
     assert lock.clear()
     assert not lock.clear()
     assert policy.resolve().can_execute
+
+
+def test_a_lock_that_is_not_text_is_a_lock(tmp_path: Path) -> None:
+    """Its bytes that are not UTF-8 are replaced, and it can be opened again."""
+    lock = Lock(tmp_path)
+    (tmp_path / "lock").write_bytes("d\xe9ploiement\n".encode("latin-1"))
+    assert lock.reason() == "d\ufffdploiement"
+    assert lock.clear()
+    assert lock.reason() is None
+
+
+def test_a_lock_says_the_same_under_every_locale(tmp_path: Path) -> None:
+    """It is written as UTF-8 where the locale would have it otherwise, and where it lacks the characters."""
+    program = r"""
+import sys
+from pathlib import Path
+from surefoot.policy import Lock
+Lock(Path(sys.argv[1])).set("d\xe9ploiement \u2713")
+"""
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run(
+        [sys.executable, "-c", program, tmp_path], env={**os.environ, **plain}, check=True
+    )
+    assert Lock(tmp_path).reason() == "d\xe9ploiement \u2713"
 
 
 def test_an_issue_is_a_reason_to_solve_a_clean_tree(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ class Lock:
         self._file = folder / "lock"
 
     def reason(self) -> str | None:
-        """Why the repository is locked, or None. A lock that cannot be read is a lock."""
+        """Why the repository is locked, or None. A lock that cannot be read is a lock; bytes that are not UTF-8 are replaced."""
         try:
-            return self._file.read_text().strip() or "no reason given"
+            return self._file.read_text("utf-8", "replace").strip() or "no reason given"
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -20,7 +20,7 @@ class Lock:
 
     def set(self, why: str) -> None:
         """Lock."""
-        self._file.write_text(why + "\n")
+        self._file.write_text(why + "\n", "utf-8")
 
     def clear(self) -> bool:
         """Unlock; False when it was not locked."""
