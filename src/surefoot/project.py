@@ -70,8 +70,8 @@ class Project:
 
     @property
     def lock(self) -> Lock:
-        """The execution lock."""
-        return Lock(self.folder)
+        """The execution lock, of all checkouts of the repository."""
+        return Lock(self.folder, self.repository.common_dir)
 
     def require_unlocked(self) -> None:
         """Let nothing run in a locked repository (SPEC B2).

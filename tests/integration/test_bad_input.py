@@ -343,3 +343,16 @@ def test_a_locked_repository_runs_nothing(surefoot: Surefoot, patient: Path, scr
     assert manifest(patient) == before
     assert [p.name for p in (patient / ".surefoot" / "runs").iterdir()] == [run["run_id"]]
     assert surefoot("unlock", cwd=patient).stdout == "unlocked\n"
+
+
+@pytest.mark.parametrize("at", ["main", "linked"])
+def test_a_lock_holds_in_every_checkout(surefoot: Surefoot, patient: Path, at: str) -> None:
+    """Wherever it is set and wherever it is opened: it is the repository that is locked."""
+    linked = patient.parent / "linked"
+    git(patient, "worktree", "add", "-q", "-b", "theirs", str(linked))
+    here, there = (patient, linked) if at == "main" else (linked, patient)
+    assert surefoot("lock", "--why", "release freeze", cwd=here).returncode == 0
+    for place in (here, there):
+        refuses(surefoot("audit", cwd=place), "release freeze", "unlock", code=10)
+    assert surefoot("unlock", cwd=there).stdout == "unlocked\n"
+    assert surefoot("unlock", cwd=here).stdout == "it was not locked\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import SettingsError
+from surefoot.errors import EnvironmentBrokenError, SettingsError
 from surefoot.policy import Lock, decide_next_action, record_and_verify, resolve_policy
 from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.values import AuditSummary, Mode, Spend
@@ -116,6 +116,26 @@ def test_the_lock_is_read_anew(tmp_path: Path) -> None:
     assert lock.clear()
     assert not lock.clear()
     assert policy.resolve().can_execute
+
+
+def test_a_lock_of_the_checkout_alone_holds_there_until_it_is_unlocked(tmp_path: Path) -> None:
+    """One that was made by hand, or before locks were shared; unlocking leaves nothing of either."""
+    own, other, shared = (tmp_path / name for name in ("own", "other", "shared"))
+    for folder in (own, other, shared):
+        folder.mkdir()
+    (own / "lock").write_text("by hand\n")
+    assert (Lock(own, shared).reason(), Lock(other, shared).reason()) == ("by hand", None)
+    Lock(other, shared).set("for all")
+    assert (Lock(own, shared).reason(), Lock(other, shared).reason()) == ("for all", "for all")
+    assert Lock(own, shared).clear()
+    assert not any(list(folder.iterdir()) for folder in (own, other, shared))
+
+
+def test_a_lock_that_cannot_be_set_is_told_with_the_mend(tmp_path: Path) -> None:
+    """E.g. where the place is a file."""
+    (tmp_path / "file").touch()
+    with pytest.raises(EnvironmentBrokenError, match="make the place writable"):
+        Lock(tmp_path, tmp_path / "file").set("x")
 
 
 def test_a_lock_that_is_not_text_is_a_lock(tmp_path: Path) -> None:
