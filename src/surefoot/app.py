@@ -1,5 +1,6 @@
 """What a face of Surefoot can ask for: a run started or resumed, a run read, an audit."""
 
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -88,12 +89,13 @@ def start(
 
     Raises:
         LockedError: The repository is locked.
+        UsageError: A run of that id was begun before.
         RepositoryError: No branch is checked out, or one lies where those of runs need a folder.
         SurefootError: Something is missing; nothing was changed.
     """
     project.repository.require_branch()
     project.require_unlocked()
-    run_id = run_id or around.ids.run_id(around.clock.now())
+    run_id = run_id or new_run_id(project, around)
     refuse_workspace(project.repository, run_id, home=project.home)
     frozen = Frozen(settings=project.settings, request=request, trusted=not project.untrusted)
     with scratch_folder(project) as scratch:
@@ -105,6 +107,8 @@ def start(
             open_lifecycle(project, frozen.settings.tools, ledger) as lifecycle,
         ):
             journal = Journal(ledger, around.clock, lifecycle.follow)
+            if journal.state.opened is not None:
+                raise UsageError(f"run {run_id} exists already; resume it, or give another id")
             journal.record(opening(project, frozen, journal))
             _tell_refusal(journal, lifecycle)
             if project.untrusted:
@@ -135,6 +139,14 @@ def start(
                 )
                 driver(session, workspace)
             return finish(project, run_id, journal)
+
+
+def new_run_id(project: Project, around: Surroundings, taken: Collection[RunId] = ()) -> RunId:
+    """An id that no run of the project has, and that is none of `taken`: those of one second are so few that they may meet."""
+    while True:
+        run_id = around.ids.run_id(around.clock.now())
+        if run_id not in taken and not project.ledger_file(run_id).exists():
+            return run_id
 
 
 def resume(

@@ -10,7 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from surefoot.app import Outcome, frozen_of, look_up, outcome, read_story_of, start
+from surefoot.app import (
+    Outcome,
+    frozen_of,
+    look_up,
+    new_run_id,
+    outcome,
+    read_story_of,
+    start,
+)
 from surefoot.assembly import Request, Surroundings, open_ledger, policy_of
 from surefoot.codec import decode, digest, encode
 from surefoot.decisions.roundtable import RULES, Agreement, Juror, Option, held
@@ -78,7 +86,7 @@ def spawn_runs(
     pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="run")
     results: dict[RunId, Future[Outcome]] = {}
     for request in requests:
-        run_id = around.ids.run_id(around.clock.now())
+        run_id = new_run_id(project, around, results)
         own = interruptible(around, stop, person)
         results[run_id] = pool.submit(start, project, request, own, run_id=run_id)
     pool.shutdown(wait=False)

@@ -1,6 +1,8 @@
 """A run that an error breaks off is told with its id, as the documented object, and can be gone on with."""
 
 import json
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from surefoot.cli.common import surroundings
 from surefoot.cli.solve import told_with_its_run
 from surefoot.errors import EnvironmentBrokenError, UsageError
 from surefoot.gitops.workspace import GitWorkspace
+from surefoot.handover import reject
+from surefoot.operations import await_runs, spawn_runs
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.report import Summary
@@ -89,3 +93,40 @@ def test_a_refusal_before_anything_was_done_is_no_broken_run(
     with pytest.raises(UsageError, match="ended as"), told_with_its_run(project, RUN, json=True):
         resume(project, RUN, around)
     assert capsys.readouterr().out == ""
+
+
+def test_an_id_is_of_one_run(project: Project, around: Surroundings, scripted: str) -> None:
+    """What was recorded under it stays as it is, also after its branch and commits are gone."""
+    request = Request(issue=Issue(source="audit"), mode="report_only", model=scripted)
+    start(project, request, around, run_id=RUN)
+    reject(project, RUN, around, "not wanted")
+    before = project.ledger_file(RUN).read_bytes()
+    with pytest.raises(UsageError, match=f"run {RUN} exists already"):
+        start(project, request, around, run_id=RUN)
+    assert project.ledger_file(RUN).read_bytes() == before
+
+
+class FewIds:
+    """Ids of which some meet; they are drawn in order."""
+
+    def __init__(self, *ids: RunId) -> None:
+        self._ids = iter(ids)
+
+    def run_id(self, now: datetime) -> RunId:
+        """The next one."""
+        del now
+        return next(self._ids)
+
+
+def test_ids_that_meet_are_drawn_again(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """With a run that is there, and among those that are begun at once."""
+    request = Request(issue=Issue(source="audit"), mode="report_only", model=scripted)
+    start(project, request, around, run_id=RUN)
+    one, two, three = (RunId(f"20261122-101500-000{n}") for n in (1, 2, 3))
+    few = replace(around, ids=FewIds(RUN, one, one, RUN, two, two, three))
+    assert start(project, request, few).summary["run_id"] == one
+    spawned = spawn_runs(project, [request] * 2, few)
+    awaited = await_runs(spawned)
+    assert [(a.run_id, a.error) for a in awaited] == [(two, ""), (three, "")]

@@ -78,6 +78,7 @@ def run(
     """Execute a plan: each unit as a run of its own, merged in the plan's order and proved on the merged tree."""
     project = open_here(repo)
     given = _find(project, plan)
+    from surefoot.app import new_run_id
     from surefoot.assembly import Request
     from surefoot.planrun.run import run_plan
 
@@ -106,7 +107,7 @@ def run(
         turnout = work(lambda: open_here(repo), request, around)
         view.close()
         _finish_team(turnout, json=json)
-    run_id = around.ids.run_id(around.clock.now())
+    run_id = new_run_id(project, around)
     with told_with_its_run(project, run_id, json=json):
         result = run_plan(project, request, around, run_id=run_id)
     view.close()

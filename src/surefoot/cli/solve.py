@@ -85,7 +85,7 @@ def solve(
     """Solve an issue, a failing test, findings, or whatever an audit finds."""
     given = read_issue(issue, test or [], sarif, repo)
     project = open_here(repo)
-    from surefoot.app import start  # heavy; see cli.main
+    from surefoot.app import new_run_id, start  # heavy; see cli.main
     from surefoot.assembly import Request
 
     request = Request(
@@ -105,7 +105,7 @@ def solve(
         strict=strict,
     )
     around, view = watched(quiet=quiet or json, asks=not json)
-    run_id = around.ids.run_id(around.clock.now())
+    run_id = new_run_id(project, around)
     if rival:
         from surefoot.cli.rivals import side_by_side
 
