@@ -45,17 +45,12 @@ class Blobs:
     def read(self, oid: str) -> bytes:
         """The blob's bytes; `GitError` when it is missing."""
         with self._lock:
-            process = self._started()
-            stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-            with contextlib.suppress(BrokenPipeError):  # then the answer is empty
-                stdin.write(f"{oid}\n".encode())
-                stdin.flush()
-            answer = stdout.readline()
-            words = answer.split()
-            if len(words) != 3:  # noqa: PLR2004  # <oid> <type> <size>
-                raise GitError(("git", "cat-file", "--batch"), 1, decode(answer) or "it ended")
-            data = stdout.read(int(words[2]) + 1)
-            return data[:-1]
+            try:
+                return _answer(self._started(), oid)
+            except BaseException:
+                # What it has still to say to this question would be taken for the answer to the next.
+                self._stop()
+                raise
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
@@ -66,6 +61,7 @@ class Blobs:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,  # a ctrl-C at the terminal is Surefoot's to handle
             )
             weakref.finalize(self, _end, self._process)
         return self._process
@@ -73,9 +69,12 @@ class Blobs:
     def close(self) -> None:
         """End the process; the next read starts another."""
         with self._lock:
-            if self._process is not None:
-                _end(self._process)
-                self._process = None
+            self._stop()
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
 
 
 class Objects:
@@ -184,6 +183,23 @@ class Objects:
             yield self._git.bound(variables={"GIT_INDEX_FILE": path})
         finally:
             path.unlink(missing_ok=True)
+
+
+def _answer(process: subprocess.Popen[bytes], oid: str) -> bytes:
+    stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+    with contextlib.suppress(BrokenPipeError):  # then the answer is empty
+        stdin.write(f"{oid}\n".encode())
+        stdin.flush()
+    command = ("git", "cat-file", "--batch")
+    told = stdout.readline()
+    words = told.split()
+    if len(words) != 3 or words[0] != oid.encode():  # noqa: PLR2004  # <oid> <type> <size>
+        raise GitError(command, 1, decode(told) or "it ended")
+    size = int(words[2])
+    data = stdout.read(size + 1)
+    if len(data) <= size:
+        raise GitError(command, 1, f"it ended after {len(data)} of {size} bytes of {oid}")
+    return data[:-1]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
