@@ -197,6 +197,29 @@ for number in range(10**6):
     assert verify_chain(tmp_path / "events.jsonl") is None
 
 
+def test_a_file_that_is_removed_between_open_and_lock_is_not_written(tmp_path: Path) -> None:
+    """As `surefoot gc` removes a run that never began: the one that begins makes another file, and what it writes is there."""
+    program = """
+import shutil, sys
+from pathlib import Path
+from surefoot.events.work import FactLearned
+from surefoot.ledger import FileLedger
+from surefoot.testing.clock import FakeClock
+root = Path(sys.argv[1])
+removed = []
+def remove(event, _):
+    if event == "fcntl.flock" and not removed:
+        removed.append(True)
+        shutil.rmtree(root / "run-1")
+sys.addaudithook(remove)
+ledger = FileLedger.open(root / "run-1/events.jsonl", blobs=root / "blobs", trace_id="run-1", clock=FakeClock(), redact=str)
+assert removed
+ledger.append(FactLearned(topic="t", text="here"))
+"""
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=True)
+    assert texts(tmp_path / "run-1" / "events.jsonl") == ["here"]
+
+
 def test_a_torn_line_is_replaced_by_its_record(tmp_path: Path) -> None:
     """Also a torn one that is longer than the record; its bytes are kept as a blob."""
     ledger = opened(tmp_path)

@@ -180,22 +180,37 @@ class FileLedger:
 
 
 def _take(path: Path, trace_id: RunId) -> int:
-    """Open and lock the file; its name is durable."""
-    with told("open the ledger", path), ExitStack() as undo:
-        make_directory(path.parent)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        undo.callback(os.close, fd)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LedgerError(
-                f"run {trace_id!r} is in use by another process, which has locked {path}; "
-                "wait until it ends, or end it, then try again"
-            ) from error
-        if not os.fstat(fd).st_size:
-            sync_directory(path.parent)
-        undo.pop_all()
-    return fd
+    """Open and lock the file that lies at `path` now; its name is durable."""
+    with told("open the ledger", path):
+        while True:
+            make_directory(path.parent)
+            with ExitStack() as undo:
+                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                undo.callback(os.close, fd)
+                _lock(fd, path, trace_id)
+                if _lies_at(path, fd):
+                    if not os.fstat(fd).st_size:
+                        sync_directory(path.parent)
+                    undo.pop_all()
+                    return fd
+            # Somebody removed the file between open and lock, as gc does with that of a run that never began.
+
+
+def _lock(fd: int, path: Path, trace_id: RunId) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise LedgerError(
+            f"run {trace_id!r} is in use by another process, which has locked {path}; "
+            "wait until it ends, or end it, then try again"
+        ) from error
+
+
+def _lies_at(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _survey(path: Path) -> tuple[Link | None, bool]:
