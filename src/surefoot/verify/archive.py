@@ -84,7 +84,7 @@ def archive_runs(
 
 
 def drop_unfinished(project: Project, now: datetime) -> Iterator[str]:
-    """Remove what killed processes have left of bundles and blobs; says what.
+    """Remove what killed processes have left of bundles, of runs that are in one, and of blobs; says what.
 
     Whoever archives holds the repository's own ledger, and so does the caller.
     """
@@ -92,6 +92,11 @@ def drop_unfinished(project: Project, now: datetime) -> Iterator[str]:
     for path in sorted((*folder.glob(f"*{_FRESH}"), *folder.glob(f"*{_FRESH}.new"))):
         path.unlink()
         yield f"unfinished archive {path}"
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        rest = project.runs / path.stem
+        if rest.is_dir() and not project.ledger_file(RunId(path.stem)).exists():
+            shutil.rmtree(rest)
+            yield f"rest of run {path.stem}, which is archived"
     for path in BlobStore(project.blobs).drop_unfinished(before=now - _UNUSED):
         yield f"unfinished blob {path}"
 

@@ -271,6 +271,20 @@ def test_an_old_closed_run_is_archived_and_verifies_from_there(
     assert any(isinstance(e, RunsCollected) for e in own)
 
 
+def test_the_rest_of_an_archived_run_goes(tmp_path: Path, around: Surroundings) -> None:
+    """A `gc` that was killed while it emptied the run's folder may have come as far as the ledger."""
+    project = make_project(tmp_path)
+    tell(project, story("accepted"), RUN, around)
+    report = (project.runs / RUN / "report.md").read_text()
+    collect(project, around, keep_days=0)
+    (project.runs / RUN).mkdir()
+    (project.runs / RUN / "report.md").write_text(report)
+    assert collect(project, around, keep_days=0) == (f"rest of run {RUN}, which is archived",)
+    assert not (project.runs / RUN).exists()
+    with open_run(project, RUN) as (unpacked, run_id):
+        assert verify_run(unpacked, run_id).fault is None
+
+
 def test_archiving_leaves_the_blobs_of_a_planning(tmp_path: Path, around: Surroundings) -> None:
     """What a plan was made with may be what a run was started with; the plan is shown and verified long after."""
     project, plan = make_project(tmp_path), RunId("plan-20261122-101400-cafe")
