@@ -64,7 +64,7 @@ class Lines:
             if path.stat().st_size > _LARGEST:
                 return []
             return split_lines(path.read_bytes().decode("utf-8", "replace"))
-        except OSError:
+        except (OSError, RuntimeError, ValueError):  # a loop of links; a name that no file has
             return []
 
 

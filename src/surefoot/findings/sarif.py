@@ -409,7 +409,10 @@ def _file(run: _Run, artifact: _Artifact | None, root: Path | None) -> str:
     if artifact.uri is None and 0 <= artifact.index < len(run.artifacts):
         artifact = run.artifacts[artifact.index].location or artifact
     uri = "".join(_with_bases(run, artifact))
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # no address, so no path of the tree
+        return uri
     if parts.scheme not in {"", "file"}:
         return uri
     path = unquote(parts.path)

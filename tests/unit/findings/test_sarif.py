@@ -224,6 +224,14 @@ class TestOutside:
         assert found == gone
         assert found.evidence == ""
 
+    @pytest.mark.parametrize("uri", ["loop.py", "loop.py/a.py", "a%00.py", "//[", "%2F%2F["])
+    def test_a_name_that_leads_to_no_file_has_no_lines(self, tmp_path: Path, uri: str) -> None:
+        """A loop of links, a byte that no name holds, an address that is none: the finding is told all the same."""
+        (tmp_path / "loop.py").symlink_to("loop.py")
+        result = {"message": {"text": "x"}, "ruleId": "r", "locations": at(uri)}
+        found = one(log(result), tmp_path)
+        assert (found.rule, found.evidence) == ("r", "")
+
 
 class TestWriting:
     def test_valid_against_the_schema(self, tmp_path: Path) -> None:
