@@ -45,7 +45,6 @@ from surefoot.gates.model_review import ModelReviewer
 from surefoot.gates.requirements import RequirementReviewer
 from surefoot.gates.review import RuleReviewer, objection
 from surefoot.gitops.push import push_branch
-from surefoot.gitops.scratch import scratch_in
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.asking import Remembering
 from surefoot.kernel.calls import by_model
@@ -89,7 +88,7 @@ from surefoot.policy.judges import PinnedChain
 from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
-from surefoot.project import Project, plan_run_of
+from surefoot.project import Project, plan_run_of, scratch_of
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
 from surefoot.settings import CEILINGS, ISSUE_AUDITORS, RunSettings, Settings, TestSettings
 from surefoot.shelf import RepositoryShelf, ToolPlaces
@@ -827,5 +826,9 @@ def _is_secret_name(name: str) -> bool:
 
 
 def scratch_folder(project: Project) -> AbstractContextManager[Path]:
-    """A folder for short-lived files, outside the checkout, gone afterwards."""
-    return scratch_in(project.places.scratch, "run")
+    """A folder for short-lived files, outside the checkout, gone afterwards.
+
+    Raises:
+        EnvironmentBrokenError: It cannot be made.
+    """
+    return scratch_of(project.places, "run")

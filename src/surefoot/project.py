@@ -1,13 +1,15 @@
 """A user's repository as Surefoot sees it: settings, trust, lock and the `.surefoot` folder. Reads only until `prepare`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from surefoot.codec import digest
 from surefoot.errors import EnvironmentBrokenError, LockedError, RepositoryError, UsageError
 from surefoot.gitops import Repository
+from surefoot.gitops.scratch import scratch_in
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
 from surefoot.vocabulary import Digest, RunId, UnitId, is_unicode
@@ -107,19 +109,14 @@ class Project:
         """Create what a run writes into.
 
         Raises:
-            EnvironmentBrokenError: The disk is full or read-only.
+            EnvironmentBrokenError: A place cannot be written.
         """
-        try:
+        with writing(self.folder):
             for folder in (self.runs, self.blobs, self.home, self.scratch):
                 folder.mkdir(parents=True, exist_ok=True)
             ignore = self.folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n")
-        except OSError as error:
-            where = error.filename or self.folder
-            raise EnvironmentBrokenError(
-                f"{where} cannot be written: {error.strerror}; free space or make it writable"
-            ) from None
 
     def run_ids(self) -> tuple[RunId, ...]:
         """All runs of this repository, oldest first, each plan run before those of its units."""
@@ -171,10 +168,38 @@ class Project:
         if found is None:
             raise UsageError(f"there is no {FILE_NAME} to trust; `surefoot init` writes one")
         self.prepare()
-        self.trusted.parent.mkdir(parents=True, exist_ok=True)
-        with self.trusted.open("a") as file:
-            file.write(found + "\n")
+        with writing(self.trusted):
+            self.trusted.parent.mkdir(parents=True, exist_ok=True)
+            with self.trusted.open("a") as file:
+                file.write(found + "\n")
         return settings.widening()
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Turn an `OSError` of the block, which writes to `place`, into one sentence with the mend.
+
+    Raises:
+        EnvironmentBrokenError: The disk is full or read-only, or the place can hold no file.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentBrokenError(
+            f"{error.filename or place} cannot be written: {error.strerror}; "
+            "free space or make it writable, or set SUREFOOT_HOME to another place"
+        ) from None
+
+
+def scratch_of(places: Places, kind: Literal["run", "bundle"]) -> AbstractContextManager[Path]:
+    """A folder for short-lived files, outside every checkout, gone afterwards.
+
+    Raises:
+        EnvironmentBrokenError: It cannot be made.
+    """
+    with writing(places.scratch):
+        places.scratch.mkdir(parents=True, exist_ok=True)
+    return scratch_in(places.scratch, kind)
 
 
 def plan_run_of(run_id: RunId) -> RunId:
@@ -193,6 +218,7 @@ def open_project(path: Path, places: Places) -> Project:
     Raises:
         RepositoryError: Not a repository that a run can start from.
         SettingsError: `surefoot.toml` is broken.
+        EnvironmentBrokenError: What the user trusts cannot be read.
     """
     repository = Repository.discover(path)
     for place in (repository.root, places.state.absolute()):
@@ -251,3 +277,8 @@ def _hashes(file: Path) -> frozenset[str]:
         return frozenset(file.read_text().split())
     except FileNotFoundError:
         return frozenset()
+    except OSError as error:
+        raise EnvironmentBrokenError(
+            f"{file} cannot be read: {error.strerror}; "
+            "make it readable, or set SUREFOOT_HOME to another place"
+        ) from None

@@ -325,6 +325,20 @@ def test_a_read_only_disk(
     assert manifest(patient) == before
 
 
+@pytest.mark.parametrize("home", ["ISSUE.md", "/proc/nowhere"])
+def test_a_home_that_can_hold_nothing(
+    surefoot: Surefoot, patient: Path, home: str, scripted: str
+) -> None:
+    """A file, or a place that no folder can be made in: each command names it and the mend."""
+    (patient / "surefoot.toml").write_text("")
+    for command in (("audit",), ("solve", "ISSUE.md", "--model", scripted), ("trust",)):
+        done = surefoot(*command, cwd=patient, env={"SUREFOOT_HOME": home})
+        refuses(done, home, "SUREFOOT_HOME")
+    (patient / "surefoot.toml").write_text("[risk]\nallow_network = true\n")
+    done = surefoot("events", "--all", cwd=patient, env={"SUREFOOT_HOME": "ISSUE.md"})
+    refuses(done, "cannot be read", "SUREFOOT_HOME")
+
+
 def test_a_locked_repository_runs_nothing(surefoot: Surefoot, patient: Path, scripted: str) -> None:
     """No tool, for whatever command: the lock's reason is told, the answer is no, and unlock opens it again."""
     solved = surefoot("solve", "ISSUE.md", "--model", scripted, "--json", cwd=patient)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
-from surefoot.gitops.files import remove_tree
+from surefoot.gitops.files import mended, remove_tree
 from surefoot.gitops.lease import Lease
 from surefoot.vocabulary import RunId
 
@@ -29,11 +29,13 @@ def scratch_in(place: Path, kind: Literal["run", "bundle"]) -> Iterator[Path]:
     """A folder below `place`, gone afterwards.
 
     Raises:
-        EnvironmentBrokenError: Its lease cannot be written.
+        EnvironmentBrokenError: It or its lease cannot be written.
     """
-    place.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as last, tempfile.TemporaryDirectory(dir=place, prefix=f"{kind}-") as name:
-        folder = Path(name)
+    with ExitStack() as last, ExitStack() as first:
+        with mended("make a scratch folder"):
+            place.mkdir(parents=True, exist_ok=True)
+            made = tempfile.TemporaryDirectory(dir=place, prefix=f"{kind}-")
+        folder = Path(first.enter_context(made))
         lease = Lease.take(_lease(folder), RunId(folder.name), place)
         last.callback(lease.discard)
         yield folder

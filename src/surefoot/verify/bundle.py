@@ -22,10 +22,9 @@ from surefoot.events.plans import ChildStarted
 from surefoot.events.work import GitStage, TestsRan
 from surefoot.gitops.history import make_repository, objects_of, pack_of, refs_of_run
 from surefoot.gitops.reading import tree_exists
-from surefoot.gitops.scratch import scratch_in
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
-from surefoot.project import Places, Project, open_project, plan_run_of
+from surefoot.project import Places, Project, open_project, plan_run_of, scratch_of
 from surefoot.values import CommitId, Digest, RunId, TreeId
 from surefoot.verify.blobs import digests_of
 from surefoot.verify.commits import Stands, accepted_commits, stands_of
@@ -196,9 +195,10 @@ def open_bundle(path: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
     Raises:
         UsageError: It is not a bundle.
         LedgerError: Its content is not what its manifest says.
+        EnvironmentBrokenError: There is no place to unpack it.
     """
     manifest, files = read_bundle(path)
-    with scratch_in(places.scratch, "bundle") as root:
+    with scratch_of(places, "bundle") as root:
         yield _unpacked(root / "checkout", manifest, files, places), manifest.run_id
 
 
