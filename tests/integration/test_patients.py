@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import UsageError
+from surefoot.errors import EnvironmentBrokenError, UsageError
 from surefoot.patients import NAMES, materialise
 
 FAILING = "tests/test_free.py::test_a_meeting_inside_a_longer_one_frees_nothing"
@@ -61,3 +61,11 @@ def test_nothing_of_the_user_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="daybook"):
         materialise("nobody", tmp_path / "new")
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("parent", ["file", "/proc"])
+def test_a_place_that_can_hold_no_folder_is_named(tmp_path: Path, parent: str) -> None:
+    """In one sentence with the mend."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentBrokenError, match=r"/x' cannot be made: .*; name a folder"):
+        materialise("daybook", tmp_path / parent / "x")

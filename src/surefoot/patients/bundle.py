@@ -26,13 +26,18 @@ def materialise(name: str, dest: Path) -> Path:
 
     Raises:
         UsageError: There is no patient of that name, or `dest` exists and is not empty.
-        EnvironmentBrokenError: git is missing or does not work.
+        EnvironmentBrokenError: `dest` cannot be made, or git is missing or does not work.
     """
     if name not in NAMES:
         raise UsageError(f"there is no bundled patient {name!r}; there are {', '.join(NAMES)}")
-    if dest.exists() and (not dest.is_dir() or any(dest.iterdir())):
-        raise UsageError(f"{str(dest)!r} exists already; name a folder that is new or empty")
-    dest.mkdir(parents=True, exist_ok=True)
+    try:
+        if dest.exists() and (not dest.is_dir() or any(dest.iterdir())):
+            raise UsageError(f"{str(dest)!r} exists already; name a folder that is new or empty")
+        dest.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentBrokenError(
+            f"{str(dest)!r} cannot be made: {error.strerror}; name a folder that can be written"
+        ) from None
     _git(dest, "init", "--quiet", "--template=", "--initial-branch=main")
     _git(dest, "config", "user.name", "Daybook Maintainer")
     _git(dest, "config", "user.email", "maintainer@daybook.invalid")
