@@ -45,7 +45,7 @@ Wait = Annotated[float, Field(gt=0, le=86_400)]
 """Seconds that are waited in one piece; a day is more than anything takes, and far from what a clock cannot count."""
 Megabytes = Annotated[int, Field(gt=0, le=16 * 1024**2)]
 """Up to 16 TiB; the kernel takes no number without end."""
-Money = Annotated[float, Field(gt=0)]
+Money = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Strategy = Literal["auto", "repair", "agent"]
 
 
@@ -207,7 +207,7 @@ class ReleaseSettings(_Section):
     min_fallback_drills: Positive = _LIMITS.min_fallback_drills
     max_false_promotions: Share = _LIMITS.max_false_promotions
     max_false_holds: Share = _LIMITS.max_false_holds
-    max_class_misfit: Annotated[float, Field(ge=1)] = _LIMITS.max_class_misfit
+    max_class_misfit: Annotated[float, Field(ge=1, allow_inf_nan=False)] = _LIMITS.max_class_misfit
 
 
 class PolicySettings(_Section):

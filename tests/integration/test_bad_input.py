@@ -325,6 +325,16 @@ def test_a_read_only_disk(
     assert manifest(patient) == before
 
 
+def test_a_ceiling_without_end_is_refused(surefoot: Surefoot, patient: Path, scripted: str) -> None:
+    """Before anything is begun; no ledger could hold it."""
+    for option in ("--time-limit", "--budget-usd"):
+        done = surefoot("solve", "x y", "--model", scripted, option, "inf", cwd=patient)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "inf is no number to stop at" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (patient / ".surefoot").exists()
+
+
 @pytest.mark.parametrize("home", ["ISSUE.md", "/proc/nowhere"])
 def test_a_home_that_can_hold_nothing(
     surefoot: Surefoot, patient: Path, home: str, scripted: str

@@ -70,6 +70,12 @@ def test_only_what_needs_trust_is_taken_away() -> None:
         ("[audit]\ntimeout_s = 1e9", "audit.timeout_s = 1000000000.0"),
         ("[models]\nreply_s = 1e9", "models.reply_s = 1000000000.0"),
         ("[run]\ntime_limit_s = 1e99", "run.time_limit_s = 1e+99"),
+        ("[run]\nbudget_usd = inf", "run.budget_usd = inf: Input should be a finite number"),
+        ("[run]\nbudget_usd = nan", "run.budget_usd = nan: Input should be a finite number"),
+        (
+            "[tools.release]\nmax_class_misfit = inf",
+            "max_class_misfit = inf: Input should be a finite",
+        ),
         ("[test]\nmemory_mb = 100_000_000_000", "test.memory_mb = 100000000000"),
     ],
 )

@@ -1,8 +1,17 @@
 """The options that several commands take, each said once."""
 
+import math
 from typing import Annotated
 
 import typer
+
+
+def _finite(given: float | None) -> float | None:
+    """A ceiling that is a number: no record can hold another, and no ceiling at all is the option left out."""
+    if given is not None and not math.isfinite(given):
+        raise typer.BadParameter(f"{given} is no number to stop at; name one, or leave it out")
+    return given
+
 
 ModelOption = Annotated[
     str | None, typer.Option(help="embedded, PROVIDER/NAME, auto or scripted:FILE.")
@@ -19,9 +28,13 @@ StrategyOption = Annotated[
 ]
 IterationsOption = Annotated[int | None, typer.Option("--max-iterations", min=1, help="Turns.")]
 TimeOption = Annotated[
-    float | None, typer.Option("--time-limit", min=1, help="Seconds of active time.")
+    float | None,
+    typer.Option("--time-limit", min=1, help="Seconds of active time.", callback=_finite),
 ]
-UsdOption = Annotated[float | None, typer.Option("--budget-usd", min=0.0, help="Money ceiling.")]
+UsdOption = Annotated[
+    float | None,
+    typer.Option("--budget-usd", min=0.0, help="Money ceiling.", callback=_finite),
+]
 TokensOption = Annotated[
     int | None, typer.Option("--budget-tokens", min=1, help="Prompt and answer tokens in all.")
 ]
