@@ -335,6 +335,17 @@ def test_a_ceiling_without_end_is_refused(surefoot: Surefoot, patient: Path, scr
     assert not (patient / ".surefoot").exists()
 
 
+@pytest.mark.parametrize("command", ["gc --keep-days", "events --all --limit"])
+def test_a_number_that_nothing_counts_is_refused(
+    surefoot: Surefoot, patient: Path, command: str
+) -> None:
+    """Days beyond every date, and more events than an index can number."""
+    for number, code in (("99999999999999999999", 2), ("36500", 0)):
+        done = surefoot(*command.split(), number, cwd=patient)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("home", ["ISSUE.md", "/proc/nowhere"])
 def test_a_home_that_can_hold_nothing(
     surefoot: Surefoot, patient: Path, home: str, scripted: str

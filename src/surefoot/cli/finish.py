@@ -24,6 +24,9 @@ from surefoot.cli.options import (
 )
 from surefoot.cli.solve import finish, told_with_its_run, watched
 
+_MOST_DAYS = 36_500
+"""A century; farther back than that a date need not reach."""
+
 
 @command
 def resume(
@@ -111,6 +114,7 @@ def gc(
         typer.Option(
             "--keep-days",
             min=0,
+            max=_MOST_DAYS,
             help="Archive runs that were decided, or ended for good, longer ago than this.",
         ),
     ] = None,

@@ -41,6 +41,8 @@ _CONTRASTED = frozenset(
         "wall_s",
     }
 )
+_MOST_EVENTS = 2**63 - 1
+"""SQLite counts no farther."""
 _SHOWN = 200
 """Characters of an answer that a line shows."""
 
@@ -247,7 +249,9 @@ def events(
     kind: Annotated[str | None, typer.Option("--type", help="Only of this type.")] = None,
     cause: Annotated[str | None, typer.Option(help="Only what this event caused.")] = None,
     all_runs: Annotated[bool, typer.Option("--all", help="Of every run.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the oldest first.")] = 1000,
+    limit: Annotated[
+        int, typer.Option(min=1, max=_MOST_EVENTS, help="At most so many, the oldest first.")
+    ] = 1000,
     json: JsonOption = False,
 ) -> None:
     """Query the ledger by run, turn, class, type and cause."""
