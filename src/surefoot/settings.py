@@ -159,7 +159,7 @@ class CommandSettings(_Section):
     """`[[audit.commands]]`: a command of one's own that prints SARIF."""
 
     name: str
-    argv: tuple[str, ...]
+    argv: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class AuditSettings(_Section):

@@ -85,3 +85,9 @@ def test_a_number_without_end_is_refused_by_its_key(text: str, told: str) -> Non
         read(text)
     assert told in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_command_has_a_program() -> None:
+    """Without a word there is nothing to run."""
+    with pytest.raises(SettingsError, match=r"audit\.commands\.0\.argv = \[\]: "):
+        read('[[audit.commands]]\nname = "mine"\nargv = []')
