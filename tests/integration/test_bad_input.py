@@ -115,6 +115,27 @@ def test_a_standard_input_that_is_closed_holds_nothing(
     assert done.returncode in (1, 2)
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_an_output_that_is_full_is_told_on_the_other(
+    tmp_path: Path, options: str, unbuffered: str
+) -> None:
+    """Once, and nothing is left for the interpreter's own end to complain of."""
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m surefoot models list {options} >/dev/full', sys.executable],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "SUREFOOT_HOME": str(tmp_path / "home"),
+            "PYTHONUNBUFFERED": unbuffered,
+        },
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    refuses(done, "cannot be written: No space left")
+
+
 def test_a_terminal_that_lacks_characters_gets_their_escapes(
     surefoot: Surefoot, tmp_path: Path
 ) -> None:

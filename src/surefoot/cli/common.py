@@ -62,7 +62,7 @@ def _bounded(
             _refuse(str(error), error.code, exit_code(error), json=kwargs.get("json") is True)
         except BrokenPipeError:
             # The reader of our output went away (`surefoot events | head`): that is its right.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _give_up_output()
             raise typer.Exit(broken) from None
         except OSError as error:
             if error.errno not in _DISK:
@@ -77,6 +77,11 @@ def _bounded(
     return bounded
 
 
+def _give_up_output() -> None:
+    """Let what standard output still holds, and what comes, go nowhere: nobody can read it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _require_text(given: Mapping[str, object]) -> None:
     """Refuse what is no text before anything is done with it; what names a file that is there may be any bytes."""
     for value in given.values():
@@ -88,8 +93,12 @@ def _require_text(given: Mapping[str, object]) -> None:
 def _refuse(told: str, kind: str, exit_code: int, *, json: bool) -> NoReturn:
     """One sentence for people, and one object for a program that asked for one."""
     typer.echo(f"surefoot: {told}", err=True)
-    if json:
-        print_refusal(told, kind, exit_code)
+    try:
+        if json:
+            print_refusal(told, kind, exit_code)
+        sys.stdout.flush()
+    except OSError:  # it is our output that finds no room; standard error has told it
+        _give_up_output()
     raise typer.Exit(exit_code) from None
 
 
