@@ -302,13 +302,19 @@ def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
     }
 
 
-def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) -> Audit:
+def audit(
+    project: Project, around: Surroundings, *, unsandboxed: bool = False, anew: bool = False
+) -> Audit:
     """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository.
+
+    Anew: what was accepted before is not read, since a new baseline takes its place, and it may be broken.
 
     Raises:
         LockedError: The repository is locked.
+        SettingsError: The baseline cannot be read.
     """
     project.require_unlocked()
+    baseline = () if anew else read_baseline(project.root / BASELINE_NAME)
     with scratch_folder(project) as scratch:
         frozen = Frozen(
             settings=project.settings,
@@ -326,7 +332,7 @@ def audit(project: Project, around: Surroundings, *, unsandboxed: bool = False) 
                 auditors = (*auditors, untested)
         tree = project.repository.tree
         with tree_checkout(project.repository, tree, scratch) as root:
-            return run_audit(auditors, root, baseline=read_baseline(project.root / BASELINE_NAME))
+            return run_audit(auditors, root, baseline=baseline)
 
 
 def checked_again(

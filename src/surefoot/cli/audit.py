@@ -49,7 +49,8 @@ def audit(
     from surefoot.app import audit as run
     from surefoot.people import Nobody, Quiet
 
-    found = run(project, surroundings(Nobody(), Quiet()), unsandboxed=unsandboxed)
+    around = surroundings(Nobody(), Quiet())
+    found = run(project, around, unsandboxed=unsandboxed, anew=write_baseline)
     if sarif_out is not None:
         sarif_out.write_bytes(findings.write_sarif(found))
     if summary_out is not None:
