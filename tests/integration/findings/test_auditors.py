@@ -226,6 +226,38 @@ class TestDeadCode:
         }
 
 
+class TestOddFiles:
+    """One odd file takes nothing from the others, and is named itself."""
+
+    CODE = "import subprocess\n\n\ndef f(x):\n    subprocess.call(x, shell=True)\n    return 1\n    print(2)\n"
+
+    def test_a_file_that_is_not_utf_8_is_left_to_ruff(
+        self, tree: Tree, processes: Processes, toolchain: Toolchain
+    ) -> None:
+        """Which names it, as it names one that does not parse."""
+        root = tree({"a.py": self.CODE})
+        (root / "latin.py").write_bytes(b'x = "caf\xe9"\n')
+        for auditor, line in (
+            (BanditAuditor(processes, toolchain), 5),
+            (DeadCodeAuditor(processes, toolchain), 7),
+        ):
+            result = auditor.audit(root)
+            assert result.state is AuditorState.OK, result.message
+            assert [(f.file, f.line) for f in result.findings] == [("a.py", line)]
+            assert result.message == "1 files do not parse and were left to ruff"
+        told = found(RuffAuditor(processes, toolchain), root)
+        assert ("latin.py", "E902") in {(f.file, f.rule) for f in told}
+
+    def test_a_file_whose_name_is_not_utf_8_is_looked_at(
+        self, tree: Tree, processes: Processes, toolchain: Toolchain
+    ) -> None:
+        """Its findings name it by its escapes."""
+        root = tree({"a.py": self.CODE})
+        (root / os.fsdecode(b"odd\xe9.py")).write_text(self.CODE)
+        for auditor in (BanditAuditor(processes, toolchain), DeadCodeAuditor(processes, toolchain)):
+            assert [f.file for f in found(auditor, root)] == ["a.py", r"odd\udce9.py"]
+
+
 class TestSecrets:
     def test_a_key_is_critical_and_never_shown(
         self, tree: Tree, processes: Processes, toolchain: Toolchain

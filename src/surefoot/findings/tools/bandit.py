@@ -1,5 +1,6 @@
 """Bandit: what the project's own configuration asks for, else results of medium severity and above outside tests."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -92,9 +93,14 @@ def bandit_config(root: Path) -> tuple[str, ...] | None:
 
 def _read(result: ProcessResult, root: Path) -> Answer:
     try:
-        report = _Report.model_validate_json(result.stdout)
+        # By the stricter parser of pydantic a file whose name is not UTF-8 would leave all others unread.
+        report = _Report.model_validate(json.loads(result.stdout))
     except ValidationError as error:
-        raise UnreadableOutputError(str(error.errors(include_url=False)[0])) from error
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise UnreadableOutputError(f"{place}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableOutputError(str(error)) from error
     if bool(report.results) != (result.exit_code == 1):
         raise UnreadableOutputError(
             f"exit code {result.exit_code} with {len(report.results)} results"

@@ -19,7 +19,11 @@ _INVALID_INPUT, _DEAD = 1, 3
 _LINE: Final = re.compile(
     r"(?P<file>.+?):(?P<line>\d+): (?P<message>.+) \((?P<share>\d+)% confidence(?:, \d+ lines?)?\)"
 )
-_NOT_PARSED: Final = re.compile(r".+?:\d+: .+|.+?: invalid source code .+")
+_NOT_PARSED: Final = re.compile(
+    r".+?:\d+: .+|.+?: invalid source code .+|Error: Could not read file .+ - .*"
+)
+_ADVICE: Final = "Try to change the encoding to UTF-8."
+"""The second line about a file that it could not read as text."""
 _CERTAIN: Final = ("unreachable-code", "unsatisfiable-condition")
 _IMPORT: Final = "unused-import"
 _HIGH_SHARE, _MEDIUM_SHARE = 90, 70
@@ -73,12 +77,13 @@ def _table(root: Path) -> dict[str, object] | None:
 
 def _read(result: ProcessResult, root: Path, *, certain: bool) -> Answer:
     raws: list[Raw] = []
-    for line in result.stdout.decode("utf-8", "replace").splitlines():
+    for line in result.stdout.decode("utf-8", "surrogateescape").splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             raise UnreadableOutputError(f"not a line of vulture's report: {line[:200]!r}")
         raws.append(_raw(match, root))
-    complaints = [line for line in result.stderr.decode("utf-8", "replace").splitlines() if line]
+    said = result.stderr.decode("utf-8", "replace").splitlines()
+    complaints = [line for line in said if line not in ("", _ADVICE)]
     if any(_NOT_PARSED.fullmatch(line) is None for line in complaints):
         raise UnreadableOutputError("it complains about more than files that do not parse")
     expected = _DEAD if raws else _INVALID_INPUT if complaints else 0
