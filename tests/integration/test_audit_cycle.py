@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,26 @@ def test_a_project_without_tests_is_audited(surefoot: Surefoot, tmp_path: Path) 
     assert refused.returncode == 10
     (root / "surefoot.toml").write_text('[audit]\ntools = ["mypy", "ruff", "secrets"]\n')
     assert "tests " not in surefoot("audit", cwd=root).stdout
+
+
+def test_a_sarif_file_names_files_of_the_checkout_wherever_solve_is_called(
+    surefoot: Surefoot, scripted: str, tmp_path: Path
+) -> None:
+    """Ruff writes whole addresses; from a folder of the repository they name the same file as from its root."""
+    root = project(tmp_path / "repo", KEYS)
+    below = root / "below"
+    below.mkdir()
+    (below / "unused.py").write_text("import os\n\n\ndef one():\n    return 1\n")
+    for argv in (
+        ["add", "-A"],
+        ["-c", "user.name=T", "-c", "user.email=t@e.x", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *argv], cwd=root, check=True)
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache"]
+    log = tmp_path / "f.sarif"
+    with log.open("w") as out:
+        subprocess.run([*ruff, "--output-format=sarif", "."], cwd=below, stdout=out, check=False)
+    done = surefoot("solve", "--sarif", str(log), "--model", scripted, "--json", cwd=below)
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["status"] == "complete", said["reason"]
+    assert said["files"] == ["below/unused.py"]

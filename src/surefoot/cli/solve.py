@@ -83,8 +83,8 @@ def solve(
     json: JsonOption = False,
 ) -> None:
     """Solve an issue, a failing test, findings, or whatever an audit finds."""
-    given = read_issue(issue, test or [], sarif, repo)
     project = open_here(repo)
+    given = read_issue(issue, test or [], sarif, project.root)
     from surefoot.app import new_run_id, start  # heavy; see cli.main
     from surefoot.assembly import Request
 
@@ -191,7 +191,7 @@ def finish(
 
 
 def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Path) -> "Issue":
-    """What the user gave, as an `Issue`.
+    """What the user gave, as an `Issue`; the paths of a SARIF file are those of the checkout at `root`.
 
     Raises:
         UsageError: More than one kind was given, or it cannot be read.
@@ -276,4 +276,4 @@ def _from_sarif(path: Path, root: Path) -> "Issue":
     from surefoot.values import Issue
 
     data = _read(path, MAX_BYTES + 1)
-    return Issue(source="sarif", findings=sarif_to_findings(data, root=root.resolve()))
+    return Issue(source="sarif", findings=sarif_to_findings(data, root=root))
