@@ -1,7 +1,9 @@
 """Bad input gets one clear sentence with the mend, and changes nothing (SPEC F4)."""
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -331,6 +333,30 @@ def test_a_full_disk(
     )
     refuses(done, "space")
     assert manifest(patient) == before
+
+
+def test_a_full_disk_leaves_no_half_of_a_file(
+    surefoot: Surefoot, patient: Path, mounted: Callable[[str], Path]
+) -> None:
+    """What was there stays, and with space the same command does its work."""
+    disk = mounted("size=1m")
+    root, log, rest = disk / "daybook", disk / "found.sarif", disk / "rest"
+    shutil.copytree(patient, root)
+    (patient / "surefoot.toml").write_text('[audit]\ntools = ["ruff"]\n')
+    log.write_text("as it was")
+    with contextlib.suppress(OSError), rest.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    before = sorted(root.iterdir())
+    refuses(surefoot("init", cwd=root), "space")
+    audited = surefoot("audit", "--sarif-out", str(log), cwd=patient)
+    assert (audited.returncode, audited.stdout) == (1, "")
+    assert "space" in audited.stderr
+    assert sorted(root.iterdir()) == before
+    assert log.read_text() == "as it was"
+    assert {p.name for p in disk.iterdir()} == {"daybook", "found.sarif", "rest"}
+    rest.unlink()
+    assert surefoot("init", cwd=root).returncode == 0
 
 
 def test_a_read_only_disk(

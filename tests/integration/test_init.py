@@ -48,3 +48,15 @@ def test_an_interpreter_of_the_machine_is_found_anew(surefoot: Surefoot, project
     assert "python" not in tomllib.loads(text)["test"]
     assert "exists already" in surefoot("init", cwd=project).stderr
     assert (project / "surefoot.toml").read_text() == text
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(
+    surefoot: Surefoot, project: Path, tmp_path: Path
+) -> None:
+    """It may lead out of the checkout."""
+    outside = tmp_path / "outside.toml"
+    (project / "surefoot.toml").symlink_to(outside)
+    done = surefoot("init", cwd=project)
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert not outside.exists()

@@ -14,6 +14,7 @@ from surefoot.cli.common import (
     print_json,
     surroundings,
     to_write,
+    write_whole,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def audit(
     around = surroundings(Nobody(), Quiet())
     found = run(project, around, unsandboxed=unsandboxed, anew=write_baseline)
     if sarif_out is not None:
-        sarif_out.write_bytes(findings.write_sarif(found))
+        write_whole(sarif_out, findings.write_sarif(found))
     if summary_out is not None:
-        summary_out.write_bytes(findings.summary_json(found))
+        write_whole(summary_out, findings.summary_json(found))
     if write_baseline:
         path = project.root / findings.BASELINE_NAME
         every = [f for result in found.results for f in result.findings]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from surefoot.cli.common import RepoOption, command, places
+from surefoot.cli.common import RepoOption, command, places, write_whole
 from surefoot.errors import UsageError
 
 _TEMPLATE = """\
@@ -40,7 +40,7 @@ def init(repo: RepoOption = Path()) -> None:
     repository = Repository.discover(repo)
     root = repository.root
     path = root / FILE_NAME
-    if path.exists():
+    if os.path.lexists(path):  # a link that leads nowhere is there, too
         raise UsageError(f"{path} exists already; edit it, or remove it first")
     plan = detect(
         root, python=None, command=None, environ=os.environ, is_tracked=repository.is_tracked
@@ -57,7 +57,8 @@ def init(repo: RepoOption = Path()) -> None:
             + json.dumps(list(plan.command))
             + "    # found; another one needs `surefoot trust`"
         )
-    path.write_text(_TEMPLATE.format(model=(ready or ["embedded"])[0], test=test))
+    text = _TEMPLATE.format(model=(ready or ["embedded"])[0], test=test)
+    write_whole(path, text.encode())
     typer.echo(f"tests:     {' '.join(plan.command)} ({plan.runner})")
     typer.echo(f"languages: {', '.join(plan.languages) or 'none found'}")
     typer.echo(f"model:     {ready[0] if ready else 'none is ready; run `surefoot models pull`'}")

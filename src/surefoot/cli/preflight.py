@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli.common import JsonOption, RepoOption, checker, open_here, print_json, to_write
+from surefoot.cli.common import (
+    JsonOption,
+    RepoOption,
+    checker,
+    open_here,
+    print_json,
+    to_write,
+    write_whole,
+)
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,7 +96,7 @@ def _finish(
         from surefoot.claims import as_audit
         from surefoot.findings import write_sarif
 
-        sarif_out.write_bytes(write_sarif(as_audit(tool, problems, root)))
+        write_whole(sarif_out, write_sarif(as_audit(tool, problems, root)))
     if json:
         from surefoot.codec import plain
 
