@@ -44,6 +44,8 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
     story = read_story_of(project, RunId(run_id))
     if story.ending:
         raise AcceptError(f"run {run_id} was {story.ending}")
+    if story.state.status is None and story.state.opened is not None:
+        raise AcceptError(f"run {run_id} has not ended; `surefoot resume {run_id}` goes on with it")
     if story.state.status is not RunStatus.COMPLETE:
         raise AcceptError(f"run {run_id} is {story.state.status}; only a complete run is accepted")
     opened = story.state.opened

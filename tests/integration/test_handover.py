@@ -247,6 +247,15 @@ def test_gc_removes_what_killed_commands_were_writing(
     assert list(archive.iterdir()) == []
 
 
+def test_accept_of_a_killed_run_names_resume(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """It has no status yet."""
+    opened(project, around, scripted, None)
+    with pytest.raises(AcceptError, match=f"has not ended; `surefoot resume {RUN}`"):
+        accept(project, RUN, around)
+
+
 def test_accept_gives_hooks_what_git_ignores(
     project: Project, around: Surroundings, scripted: str
 ) -> None:
