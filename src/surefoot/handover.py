@@ -44,15 +44,12 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
     story = read_story_of(project, RunId(run_id))
     if story.ending:
         raise AcceptError(f"run {run_id} was {story.ending}")
-    if story.state.status is None and story.state.opened is not None:
+    if story.state.opened is None:
+        raise AcceptError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
+    if story.state.status is None:
         raise AcceptError(f"run {run_id} has not ended; `surefoot resume {run_id}` goes on with it")
     if story.state.status is not RunStatus.COMPLETE:
         raise AcceptError(f"run {run_id} is {story.state.status}; only a complete run is accepted")
-    opened = story.state.opened
-    if opened is None:
-        raise AcceptError(
-            f"run {run_id} has no beginning in its ledger; `surefoot verify {run_id}`"
-        )
     pieces = _pieces(project, story)
     with open_ledger(project, RunId(run_id), around) as ledger:
         journal = Journal(ledger, around.clock)
@@ -112,8 +109,14 @@ def _message(run_id: str, title: str, text: str, evidence: str) -> str:
 
 
 def reject(project: Project, run_id: RunId, around: Surroundings, why: str) -> tuple[str, ...]:
-    """Remove the run's branch, worktree and commits; says what stays, and why."""
+    """Remove the run's branch, worktree and commits; says what stays, and why.
+
+    Raises:
+        UsageError: It was decided before, or never began: a first record would make it a run that nothing removes.
+    """
     story = read_story_of(project, run_id)
+    if story.state.opened is None:
+        raise UsageError(f"run {run_id} was killed before it began; `surefoot gc` removes it")
     if story.ending:
         raise UsageError(f"run {run_id} was {story.ending}")
     with open_ledger(project, run_id, around) as ledger:

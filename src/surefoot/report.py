@@ -399,6 +399,8 @@ def _next(story: Story, status: RunStatus) -> list[str]:
     if story.ending:
         return [f"This run was {story.ending}.", ""]
     run = story.run_id
+    if story.state.opened is None:
+        return ["It was killed before it began; `surefoot gc` removes it.", ""]
     told = {
         RunStatus.COMPLETE: f"Take it: `surefoot accept {run}`. Throw it away: `surefoot reject {run}`.",
         RunStatus.PAUSED: f"Go on: `surefoot resume {run}`.",

@@ -4,16 +4,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from surefoot.app import resume, start
+from surefoot.app import outcome, resume, start
 from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
-from surefoot.errors import AcceptError, UsageError
+from surefoot.errors import AcceptError, SurefootError, UsageError
 from surefoot.events.orchestration import RunOpened, RunStopped
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace
@@ -154,8 +155,16 @@ def test_gc_removes_runs_that_never_began(project: Project, around: Surroundings
     project.prepare()
     with open_ledger(project, RUN, around):
         pass
-    with pytest.raises(UsageError, match="`surefoot gc` removes it"):
-        resume(project, RUN, around)
+    refused: tuple[tuple[type[SurefootError], Callable[[], object]], ...] = (
+        (UsageError, lambda: resume(project, RUN, around)),
+        (UsageError, lambda: reject(project, RUN, around, "no")),
+        (AcceptError, lambda: accept(project, RUN, around)),
+    )
+    for kind, ask in refused:
+        with pytest.raises(kind, match="`surefoot gc` removes it"):
+            ask()
+    assert "`surefoot gc` removes it" in outcome(project, RUN).report
+    assert "resume" not in outcome(project, RUN).report
     assert collect(project, around) == (f"run {RUN}, which never began",)
     assert project.run_ids() == ()
 
