@@ -68,6 +68,8 @@ class Awaited:
     """None while it goes on, and where it could not begin."""
     error: str = ""
     """Why it could not begin, or broke; its ledger, if there is one, keeps what it had done."""
+    refusal: SurefootError | None = None
+    """The same as it was raised; None, too, where it was interrupted before it began."""
 
 
 def spawn_runs(
@@ -113,7 +115,7 @@ def _awaited(run_id: RunId, result: Future[Outcome]) -> Awaited:
     if error is None:
         return Awaited(run_id=run_id, outcome=result.result())
     if isinstance(error, SurefootError):
-        return Awaited(run_id=run_id, outcome=None, error=str(error))
+        return Awaited(run_id=run_id, outcome=None, error=str(error), refusal=error)
     if isinstance(error, KeyboardInterrupt):
         return Awaited(run_id=run_id, outcome=None, error="interrupted before it began")
     raise error

@@ -119,6 +119,18 @@ def test_what_cannot_begin_is_said(tmp_path: Path, around: Surroundings) -> None
         spawn_runs(project, [], around)
 
 
+def test_a_rival_changes_no_exit_code(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Where no run can begin it is refused as the first would be alone: for its model, and for the lock."""
+    root = repository(tmp_path, BUG)
+    command = ("solve", "x y", "--model", "scripted:none.json", "--json")
+    for code, kind in ((1, "settings"), (10, "locked")):
+        for rival in ((), ("--rival", "scripted:none.json")):
+            ran = surefoot(*command, *rival, cwd=root)
+            assert ran.returncode == code, ran.stderr
+            assert json.loads(ran.stdout)["error"] == kind
+        surefoot("lock", "--why", "a release", cwd=root)
+
+
 def test_what_goes_on_is_neither_done_nor_broken() -> None:
     """Waiting ends with its time; a run that is not done has no outcome and no error."""
     spawned = Spawned(runs=RUNS[:1], results={RUNS[0]: Future()}, stop=threading.Event())

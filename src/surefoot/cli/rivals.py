@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from surefoot.cli.common import NO
-from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome
@@ -39,7 +38,8 @@ def side_by_side(
             typer.echo(f"{one.run_id} did not begin: {one.error}", err=True)
     ran = [one.run_id for one in awaited if one.outcome is not None]
     if not ran:
-        raise UsageError(awaited[0].error)
+        # Refused as it would be alone; an interrupt has been told.
+        raise awaited[0].refusal or typer.Exit(1)
     results = consolidate_results(project, ran)
     for line in _lines(results):
         typer.echo(line, err=True)
