@@ -438,3 +438,13 @@ def test_a_lock_holds_in_every_checkout(surefoot: Surefoot, patient: Path, at: s
         refuses(surefoot("audit", cwd=place), "release freeze", "unlock", code=10)
     assert surefoot("unlock", cwd=there).stdout == "unlocked\n"
     assert surefoot("unlock", cwd=here).stdout == "it was not locked\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--quiet"]])
+def test_a_mode_that_is_none_is_warned_of(
+    surefoot: Surefoot, patient: Path, scripted: str, options: list[str]
+) -> None:
+    """However little else is shown: such a run only looks."""
+    done = surefoot("solve", "--mode", "auto_fix", "--model", scripted, *options, cwd=patient)
+    assert done.returncode == 0
+    assert "warning: mode 'auto_fix' is unknown and is read as report_only" in done.stderr

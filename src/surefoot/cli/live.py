@@ -264,6 +264,18 @@ class LiveView:
             self._out.flush()
 
 
+class Warnings:
+    """Shows nothing but what has not the effect that it seems to have: who asked for quiet has to know that, too."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def seen(self, recorded: Recorded) -> None:
+        """Show a warning."""
+        if isinstance(recorded.event, PolicyWarning):
+            self._out.write(f"surefoot: warning: {_line(recorded.event.what)}\n")
+
+
 def printable(text: str) -> str:
     """Text in which nothing moves the cursor, hides or turns around: who approves a diff has to see all of it."""
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)

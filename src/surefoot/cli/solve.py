@@ -145,15 +145,15 @@ def told_with_its_run(project: "Project", run_id: "RunId", *, json: bool) -> Ite
 
 
 def watched(*, quiet: bool, asks: bool) -> "tuple[Surroundings, LiveView]":
-    """The real surroundings with a live view on standard error."""
-    from surefoot.cli.live import LiveView, Terminal
+    """The real surroundings with a live view on standard error; a quiet one shows warnings only."""
+    from surefoot.cli.live import LiveView, Terminal, Warnings
     from surefoot.interrupts import end_on_signals
-    from surefoot.people import Nobody, Quiet
+    from surefoot.people import Nobody
 
     end_on_signals()
     view = LiveView(sys.stderr)
     person = Terminal() if asks and sys.stdin.isatty() else Nobody()
-    return surroundings(person, Quiet() if quiet else view), view
+    return surroundings(person, Warnings(sys.stderr) if quiet else view), view
 
 
 def finish(
