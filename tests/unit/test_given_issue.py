@@ -30,3 +30,10 @@ def test_a_large_text_is_refused(tmp_path: Path) -> None:
     issue.write_text("x " * 700_000)
     with pytest.raises(UsageError, match="larger than"):
         read_issue(str(issue), [], None, tmp_path)
+
+
+def test_a_test_has_a_name(tmp_path: Path) -> None:
+    """Before the suite is run to look for it."""
+    for tests in ([""], ["test_a.py::test_a", " "]):
+        with pytest.raises(UsageError, match="--test is empty"):
+            read_issue(None, tests, None, tmp_path)

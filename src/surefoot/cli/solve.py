@@ -200,6 +200,8 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Pa
 
     if sum((given is not None, bool(tests), sarif is not None)) > 1:
         raise UsageError("give an issue, --test or --sarif, not several of them")
+    if not all(test.strip() for test in tests):
+        raise UsageError("--test is empty; name a test as its runner does, or leave it out")
     if tests:
         return Issue(source="test", tests=tuple(tests))
     if sarif is not None:
