@@ -30,7 +30,12 @@ class Check:
     ok: bool
     detail: str
     mend: str = ""
-    """What to do about it; there is always something where it is not ok."""
+    """What to do about it; there is always something where it is not ok, and nothing where it is."""
+
+    @classmethod
+    def judged(cls, name: str, *, ok: bool, detail: str, mend: str) -> Self:
+        """One whose mend is known before it is known whether it needs one."""
+        return cls(name=name, ok=ok, detail=detail, mend="" if ok else mend)
 
     @classmethod
     def failed(cls, name: str, told: str, otherwise: str = _AGAIN) -> Self:
@@ -77,8 +82,8 @@ def fence_check(level: SandboxLevel, results: Sequence[ProbeResult]) -> Check:
     """How the fence held, and what let something through."""
     holes = [f"{r.name}: {r.detail}" for r in results if not r.refused]
     refused = f"{level}: {len(results) - len(holes)} of {len(results)} escapes refused"
-    return Check(
-        name="sandbox",
+    return Check.judged(
+        "sandbox",
         ok=not holes and level is not SandboxLevel.NONE,
         detail="; ".join([refused, *holes]),
         mend=_FENCE,
@@ -115,8 +120,8 @@ def _embedded(model: KnownModel, who: str) -> Check:
 
 def _disk(places: Places) -> Iterator[Check]:
     free = shutil.disk_usage(places.state.parent if not places.state.exists() else places.state)
-    yield Check(
-        name="disk",
+    yield Check.judged(
+        "disk",
         ok=free.free >= _DISK_BYTES,
         detail=f"{free.free / 1024**3:.0f} GiB free for worktrees in {places.state}",
         mend="free some space, or set SUREFOOT_HOME to a larger disk",
@@ -132,15 +137,15 @@ def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Ch
         detail=f"{project.root} on {project.repository.branch}"
         + (" (uncommitted changes stay out of the work)" if project.repository.dirty else ""),
     )
-    yield Check(
-        name="settings",
+    yield Check.judged(
+        "settings",
         ok=not project.untrusted,
         detail="surefoot.toml is read" if project.settings_hash else "no surefoot.toml; defaults",
         mend=f"{', '.join(project.untrusted)} have no effect until `surefoot trust`",
     )
     locked = project.lock.reason()
-    yield Check(
-        name="lock",
+    yield Check.judged(
+        "lock",
         ok=locked is None,
         detail=f"locked: {locked}" if locked else "not locked",
         mend="`surefoot unlock`",

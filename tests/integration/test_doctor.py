@@ -80,3 +80,11 @@ def test_a_fence_with_a_hole_names_it_and_the_mend() -> None:
     assert "bubblewrap" in check.mend
     assert fence_check(SandboxLevel.BUBBLEWRAP, results[:1]).ok
     assert not fence_check(SandboxLevel.NONE, results[:1]).ok
+
+
+def test_what_is_well_needs_no_mend(surefoot: Surefoot, patient: Path) -> None:
+    """A program that shows mends has none to show."""
+    (patient / "surefoot.toml").write_text("")
+    told = json.loads(surefoot("doctor", "--json", cwd=patient).stdout)["checks"]
+    assert {check["name"] for check in told if check["ok"]} >= {"settings", "lock"}
+    assert [check["mend"] for check in told if check["ok"] and check["mend"]] == []
