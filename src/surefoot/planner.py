@@ -31,7 +31,7 @@ from surefoot.kernel.budget import exhausted
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.run import Step, resolved
-from surefoot.models.registry import AUTO, is_local
+from surefoot.models.registry import AUTO, EMBEDDED
 from surefoot.plan import counted, documents, judge, risks_of, written
 from surefoot.plans import Plan, Question, Refusal
 from surefoot.project import PLAN_PREFIX, Project
@@ -72,7 +72,7 @@ def make_plan(project: Project, asked: PlanRequest, around: Surroundings) -> Pla
         raise UsageError("there is nothing to plan; give an issue, --test or --from PLAN.json")
     frozen = Frozen(settings=project.settings, request=asked.request)
     lineup = lineup_of(project, frozen, around.environ)
-    if frozen.model != AUTO and not is_local(frozen.model):
+    if frozen.model not in (AUTO, EMBEDDED):  # without the embedded one rules plan
         lineup.open(frozen.model)  # what it lacks is said before anything is written
     plan_id = RunId(PLAN_PREFIX + around.ids.run_id(around.clock.now()))
     with scratch_folder(project) as scratch, ExitStack() as stack:

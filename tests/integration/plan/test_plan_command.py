@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from tests.integration.conftest import Surefoot
 from tests.integration.plan.almanac import DEFECTS, ISSUE, THREE, Almanac, draft, rules
 
 from surefoot.assembly import Request, Surroundings
@@ -350,3 +351,14 @@ def test_without_anything_to_plan(at: Planner) -> None:
             PlanRequest(request=Request(issue=Issue(source="audit"))),
             None,  # type: ignore[arg-type]  # not looked at
         )
+
+
+def test_a_scripted_model_that_is_not_there_is_said_first(
+    surefoot: Surefoot, patient: Path
+) -> None:
+    """As `solve` says it: before the tests are run, and nothing is made."""
+    planned = surefoot("plan", "ISSUE.md", "--model", "scripted:nowhere.json", cwd=patient)
+    assert planned.returncode == 1
+    assert "nowhere.json" in planned.stderr
+    assert "baseline" not in planned.stderr
+    assert not (patient / ".surefoot").exists()
