@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.integration.conftest import Surefoot
 
 from surefoot.app import outcome, resume, start
 from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
@@ -21,6 +22,7 @@ from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
 from surefoot.inspection import query
 from surefoot.kernel.journal import Journal
+from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.values import FileEdit, Issue, RunId, RunStatus
@@ -416,6 +418,21 @@ def test_an_unknown_type_of_event_is_refused_and_near_ones_are_named(
     assert [r.event.kind for r in ask(kind="run.opened")] == ["run.opened"]
     with pytest.raises(UsageError, match=r"near are .*run\.opened"):
         ask(kind="run.openend")
+
+
+def test_events_are_a_line_each(
+    project: Project, around: Surroundings, scripted: str, surefoot: Surefoot
+) -> None:
+    """As the reference says: a program reads as many objects as there are events, none where none fits."""
+    opened(project, around, scripted, RunStatus.PAUSED)
+    kinds = [r.event.kind for r in read_events(project.ledger_file(RUN))]
+    lines = surefoot("events", "--json", cwd=project.root).stdout.splitlines()
+    assert [json.loads(line)["event"]["kind"] for line in lines] == kinds
+    none = surefoot("events", "--json", "--turn", "t9", cwd=project.root)
+    assert (none.returncode, none.stdout) == (0, "")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()
+    section = page.partition("## surefoot events")[2].partition("\n## ")[0]
+    assert "Print one JSON object a line, a line an event" in section
 
 
 def test_a_ledger_that_was_cut_short_is_told(

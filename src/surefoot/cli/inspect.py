@@ -252,7 +252,9 @@ def events(
     limit: Annotated[
         int, typer.Option(min=1, max=_MOST_EVENTS, help="At most so many, the oldest first.")
     ] = 1000,
-    json: JsonOption = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a line, a line an event.")
+    ] = False,
 ) -> None:
     """Query the ledger by run, turn, class, type and cause."""
     project = open_here(repo)
