@@ -4,12 +4,13 @@ What widens power (risk flags, a base URL, a command of one's own, more than a b
 does by itself, works only after `surefoot trust` has named the very content; the same on the command line needs no trust, because the user typed it.
 """
 
+import json
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path, PurePath
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, NoReturn, Self
 
 from pydantic import (
     AfterValidator,
@@ -425,7 +426,8 @@ def read_settings(root: Path) -> tuple[Settings, Digest | None]:
 def parse_settings(plain: dict[str, object]) -> Settings:
     """Settings from plain data; `SettingsError` names the key and what it takes."""
     try:
-        return Settings.model_validate(plain, strict=False)
+        # As JSON, which has arrays and no tuples, too: strict takes them so, and no "3" for 3.
+        return Settings.model_validate_json(json.dumps(plain, default=_no_value), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         place = tuple(str(part) for part in first["loc"])
@@ -433,6 +435,11 @@ def parse_settings(plain: dict[str, object]) -> Settings:
         if first["type"] == "extra_forbidden":
             raise SettingsError(f"{FILE_NAME}: {_unknown(place)}") from None
         raise SettingsError(f"{FILE_NAME}: {key} = {first['input']!r}: {first['msg']}") from None
+
+
+def _no_value(given: object) -> NoReturn:
+    """Refuse the one kind of value that TOML has and no setting takes."""
+    raise SettingsError(f"{FILE_NAME}: {given} is a date or a time; put text into quotes")
 
 
 def _unknown(place: tuple[str, ...]) -> str:

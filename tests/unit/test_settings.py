@@ -6,6 +6,7 @@ import pytest
 
 from surefoot.errors import SettingsError
 from surefoot.settings import Settings, parse_settings
+from surefoot.vocabulary import Profile
 
 NEEDS_TRUST = {
     "run.model": '[run]\nmodel = "scripted:evil.json"',
@@ -91,3 +92,45 @@ def test_a_command_has_a_program() -> None:
     """Without a word there is nothing to run."""
     with pytest.raises(SettingsError, match=r"audit\.commands\.0\.argv = \[\]: "):
         read('[[audit.commands]]\nname = "mine"\nargv = []')
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '[run]\nmax_iterations = "3"',
+            "run.max_iterations = '3': Input should be a valid integer",
+        ),
+        (
+            "[run]\nmax_iterations = 3.0",
+            "run.max_iterations = 3.0: Input should be a valid integer",
+        ),
+        (
+            '[risk]\nallow_network = "yes"',
+            "risk.allow_network = 'yes': Input should be a valid bool",
+        ),
+        ("[tools]\nforge = 0", "tools.forge = 0: Input should be a valid boolean"),
+        ('[test]\ntimeout_s = "9"', "test.timeout_s = '9': Input should be a valid number"),
+        ('[[models.card]]\nname = "a/b"\nprompt_usd = "1"', "models.card.0.prompt_usd = '1'"),
+        ("[run]\nmodel = 2026-11-27", "2026-11-27 is a date or a time"),
+    ],
+)
+def test_a_value_is_of_the_keys_kind(text: str, told: str) -> None:
+    """Nothing is read as what it may have been meant for."""
+    with pytest.raises(SettingsError) as raised:
+        read(text)
+    assert told in str(raised.value)
+
+
+def test_every_form_that_toml_has_is_read() -> None:
+    """Arrays, arrays of arrays, tables in arrays, words of a list, and a whole number where a fraction may stand."""
+    settings = read(
+        '[models]\nprofile = "quality"\npin = "only"\nuse = ["a/b"]\nreply_s = 7\n'
+        '[[models.card]]\nname = "a/b"\ntier = "heavy"\nprompt_usd = 1\nscores = {coding = 50}\n'
+        '[hooks]\npre_dispatch = [["true"], ["echo", "x"]]\n'
+        '[[tools.lsp]]\nsuffixes = [".PHP"]\nlanguage = "php"\ncommand = ["php-ls"]\n'
+    )
+    assert (settings.models.profile, settings.models.reply_s) == (Profile.QUALITY, 7.0)
+    assert (settings.models.card[0].prompt_usd, settings.models.use) == (1.0, ("a/b",))
+    assert settings.hooks.pre_dispatch == (("true",), ("echo", "x"))
+    assert settings.tools.lsp[0].suffixes == (".php",)
