@@ -418,7 +418,7 @@ def read_settings(root: Path) -> tuple[Settings, Digest | None]:
         raise SettingsError(f"{FILE_NAME} has {len(data)} bytes; a settings file is smaller")
     try:
         plain = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # nested too deep, a number too long
         raise SettingsError(f"{FILE_NAME} is not TOML: {error}; correct or remove it") from None
     return parse_settings(plain), digest(data)
 

@@ -1,11 +1,12 @@
 """What of an untrusted `surefoot.toml` has no effect, and which numbers no file may name."""
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from surefoot.errors import SettingsError
-from surefoot.settings import Settings, parse_settings
+from surefoot.settings import Settings, parse_settings, read_settings
 from surefoot.vocabulary import Profile
 
 NEEDS_TRUST = {
@@ -134,3 +135,13 @@ def test_every_form_that_toml_has_is_read() -> None:
     assert (settings.models.card[0].prompt_usd, settings.models.use) == (1.0, ("a/b",))
     assert settings.hooks.pre_dispatch == (("true",), ("echo", "x"))
     assert settings.tools.lsp[0].suffixes == (".php",)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 3_000, "seed = " + "9" * 5_000])
+def test_what_no_reader_takes_is_no_toml(tmp_path: Path, text: str) -> None:
+    """Brackets without end, and a number that no text may hold."""
+    (tmp_path / "surefoot.toml").write_text(text)
+    with pytest.raises(
+        SettingsError, match=r"surefoot\.toml is not TOML: .*; correct or remove it"
+    ):
+        read_settings(tmp_path)
