@@ -17,6 +17,7 @@ from surefoot.assembly import (
     open_ledger,
     parts_of,
     policy_of,
+    redactor_of,
     scratch_folder,
     suite_of,
     thaw,
@@ -31,6 +32,7 @@ from surefoot.findings import (
     BASELINE_NAME,
     NoTests,
     read_baseline,
+    redacted,
     run_audit,
 )
 from surefoot.gitops.accept import Result
@@ -305,7 +307,7 @@ def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
 def audit(
     project: Project, around: Surroundings, *, unsandboxed: bool = False, anew: bool = False
 ) -> Audit:
-    """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository.
+    """Ask every auditor about HEAD, in a scratch checkout; nothing is written into the repository, and no secret is told.
 
     Anew: what was accepted before is not read, since a new baseline takes its place, and it may be broken.
 
@@ -332,7 +334,8 @@ def audit(
                 auditors = (*auditors, untested)
         tree = project.repository.tree
         with tree_checkout(project.repository, tree, scratch) as root:
-            return run_audit(auditors, root, baseline=baseline)
+            found = run_audit(auditors, root, baseline=baseline)
+    return redacted(found, redactor_of(project, around))
 
 
 def checked_again(

@@ -181,3 +181,18 @@ def test_a_sarif_file_names_files_of_the_checkout_wherever_solve_is_called(
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["status"] == "complete", said["reason"]
     assert said["files"] == ["below/unused.py"]
+
+
+def test_what_an_audit_tells_holds_no_secret(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Neither on the screen nor in a file that it writes, whatever a failing test or a line of the code quotes."""
+    token = "ghp_" + "a1B2" * 9
+    keys = f'import os; NAME = "{token}"\n\n\ndef key(text):\n    assert not NAME, NAME\n\n\nname = key\n'
+    root = project(tmp_path / "repo", keys)
+    sarif = tmp_path / "found.sarif"
+    done = surefoot("audit", "--sarif-out", str(sarif), "--write-baseline", cwd=root)
+    assert done.returncode == 0, done.stderr
+    told = done.stdout + sarif.read_text() + (root / "surefoot-baseline.json").read_text()
+    assert token not in told
+    assert "AssertionError: [redacted:github-token]" in done.stdout
+    assert 'NAME = \\"[redacted:github-token]\\"' in sarif.read_text()
+    assert surefoot("audit", "--enforce", cwd=root).returncode == 0

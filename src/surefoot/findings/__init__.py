@@ -5,6 +5,7 @@ from surefoot.findings.baseline import BASELINE_NAME, read_baseline, write_basel
 from surefoot.findings.gaming import GamingReviewer, gaming
 from surefoot.findings.process import AUDIT_LIMITS, Toolchain
 from surefoot.findings.raw import Raw, findings_of
+from surefoot.findings.redacted import redacted
 from surefoot.findings.sarif import SarifError, sarif_to_findings
 from surefoot.findings.sarif_write import write_sarif
 from surefoot.findings.severity import TABLE_VERSION
@@ -31,6 +32,7 @@ __all__ = [
     "looks_like_test",
     "python_files",
     "read_baseline",
+    "redacted",
     "rows",
     "run_audit",
     "sarif_to_findings",
