@@ -17,7 +17,6 @@ from surefoot.assembly import (
     open_ledger,
     parts_of,
     policy_of,
-    redactor_of,
     scratch_folder,
     suite_of,
     thaw,
@@ -57,7 +56,7 @@ from surefoot.policy import read_mode
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
 from surefoot.suite import SuitePlan
-from surefoot.upkeep import Lifecycle, open_lifecycle
+from surefoot.upkeep import Lifecycle, open_lifecycle, redactor_of
 from surefoot.values import (
     RESUMABLE,
     SETTLED,
@@ -335,7 +334,7 @@ def audit(
         tree = project.repository.tree
         with tree_checkout(project.repository, tree, scratch) as root:
             found = run_audit(auditors, root, baseline=baseline)
-    return redacted(found, redactor_of(project, around))
+    return redacted(found, redactor_of(project, around.environ))
 
 
 def checked_again(

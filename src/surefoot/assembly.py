@@ -82,10 +82,8 @@ from surefoot.models.registry import AUTO, EMBEDDED, is_local
 from surefoot.models.router import PolicyRouter
 from surefoot.people import Nobody, Quiet
 from surefoot.plans import Assignment, Plan
-from surefoot.policy.cloud import BEDROCK_KEY
 from surefoot.policy.decide import BUDGETS, read_mode
 from surefoot.policy.judges import PinnedChain
-from surefoot.policy.redaction import Redactor
 from surefoot.policy.rules import Overrides, RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project, plan_run_of, scratch_of
@@ -103,7 +101,7 @@ from surefoot.suite import (
     suspicious_source,
 )
 from surefoot.system import RandomIds, SystemClock
-from surefoot.upkeep import Lifecycle
+from surefoot.upkeep import Lifecycle, redactor_of
 from surefoot.values import (
     CallRecord,
     Ceilings,
@@ -470,7 +468,7 @@ def suite_of(
     )
     limits = limits_of(test)
     given = {"original": project.root, "scratch": scratch}
-    redact = redactor_of(project, around)
+    redact = redactor_of(project, around.environ)
     if isinstance(plan, CommandPlan):
         return plan, ToldSuite(CommandSuite(plan, processes, **given, limits=limits), redact)
     return plan, ToldSuite(PytestSuite(plan, processes, **given, limits=limits), redact)
@@ -639,7 +637,7 @@ def metering(
 ) -> Metered:
     """What puts a model behind a run's budget and ledger."""
     patience_s = frozen.settings.models.patience_s
-    redact = redactor_of(project, around)
+    redact = redactor_of(project, around.environ)
 
     def metered(model: Model) -> MeteredModel:
         return MeteredModel(
@@ -803,26 +801,13 @@ def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterat
         blobs=project.blobs,
         trace_id=run_id,
         clock=around.clock,
-        redact=redactor_of(project, around),
+        redact=redactor_of(project, around.environ),
         progress=around.progress,
     )
     try:
         yield ledger
     finally:
         ledger.close()
-
-
-def redactor_of(project: Project, around: Surroundings) -> Redactor:
-    """What hides secrets from ledger and prompts: the environment's own, and what tool servers are given of it."""
-    given = {name for server in project.settings.tools.mcp for name in server.env_names}
-    return Redactor(v for k, v in around.environ.items() if k in given or _is_secret_name(k))
-
-
-def _is_secret_name(name: str) -> bool:
-    plain = name.upper()
-    return plain == BEDROCK_KEY or plain.endswith(
-        ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
-    )
 
 
 def scratch_folder(project: Project) -> AbstractContextManager[Path]:

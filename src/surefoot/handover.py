@@ -1,6 +1,7 @@
 """What people do with runs and repositories: accept, reject, collect, lock, trust. Wiring, like `app`."""
 
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -145,7 +146,7 @@ def collect(
         # A unit's run is needed as long as the run of its plan is.
         return begun(run_id) and not is_closed(read_story_of(project, plan_run_of(run_id)))
 
-    with own_ledger(project, around.clock) as ledger:
+    with own_ledger(project, around.clock, around.environ) as ledger:
         now = around.clock.now()
         # First, so that nobody asks them what they do not know.
         lines = [f"run {r}, which never began" for r in _drop_unbegun(project, around)]
@@ -179,28 +180,34 @@ def _is_unbegun(folder: Path, ledger: Path) -> bool:
     return folder.is_dir() and all(p == ledger and not p.stat().st_size for p in folder.iterdir())
 
 
-def set_lock(project: Project, why: str, who: str) -> None:
+def set_lock(project: Project, why: str, who: str, *, environ: Mapping[str, str]) -> None:
     """Lock the repository; recorded in its own ledger."""
     if not why.strip():
         raise UsageError("--why is empty; say why, because everyone who tries is told")
     project.prepare()
     project.lock.set(why)
-    with own_ledger(project, SystemClock()) as ledger:
+    with own_ledger(project, SystemClock(), environ) as ledger:
         ledger.append(LockChanged(locked=True, why=why, who=who))
 
 
-def clear_lock(project: Project, who: str) -> bool:
+def clear_lock(project: Project, who: str, *, environ: Mapping[str, str]) -> bool:
     """Unlock; False when it was not locked."""
     project.prepare()
     was = project.lock.clear()
     if was:
-        with own_ledger(project, SystemClock()) as ledger:
+        with own_ledger(project, SystemClock(), environ) as ledger:
             ledger.append(LockChanged(locked=False, why="", who=who))
     return was
 
 
 def pull_model(
-    project: Project | None, folder: Path, who: str, progress: Progress, weights: Weights = QWEN
+    project: Project | None,
+    folder: Path,
+    who: str,
+    progress: Progress,
+    weights: Weights = QWEN,
+    *,
+    environ: Mapping[str, str],
 ) -> Path:
     """Fetch the embedded model's file; recorded in the ledger of the repository that it is called in, where there is one.
 
@@ -213,7 +220,7 @@ def pull_model(
         project.prepare()  # what cannot be recorded is not fetched
     path = pull(folder, progress=progress, weights=weights)
     if project is not None:
-        with own_ledger(project, SystemClock()) as ledger:
+        with own_ledger(project, SystemClock(), environ) as ledger:
             ledger.append(
                 ModelPulled(
                     model=EMBEDDED,
@@ -226,9 +233,9 @@ def pull_model(
     return path
 
 
-def give_trust(project: Project, who: str) -> tuple[str, ...]:
+def give_trust(project: Project, who: str, *, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Let the present content of `surefoot.toml` widen power; recorded with its keys."""
     keys = project.trust()
-    with own_ledger(project, SystemClock()) as ledger:
+    with own_ledger(project, SystemClock(), environ) as ledger:
         ledger.append(SettingsTrusted(keys=keys, who=who))
     return keys

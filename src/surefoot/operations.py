@@ -217,7 +217,7 @@ def run_roundtable(
         tree: _option(project, runs[0], diffs[tree], share=len(runs) / total)
         for tree, runs in made.items()
     }
-    with own_ledger(project, around.clock) as ledger:
+    with own_ledger(project, around.clock, around.environ) as ledger:
         found = held(tuple(options.values()), jurors, Journal(ledger, around.clock))
     chosen = next((t for t, o in options.items() if o.candidate_id == found.choice), None)
     if chosen is None:

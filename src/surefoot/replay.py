@@ -13,7 +13,6 @@ from surefoot.assembly import (
     Surroundings,
     drive,
     parts_of,
-    redactor_of,
     scratch_folder,
     thaw,
 )
@@ -34,6 +33,7 @@ from surefoot.project import Places, Project
 from surefoot.settings import Settings
 from surefoot.shelf import TapedShelf
 from surefoot.tape import Tape, TapedRouter
+from surefoot.upkeep import redactor_of
 from surefoot.values import RESUMABLE, RunId
 from surefoot.verify import open_bundle
 
@@ -231,7 +231,7 @@ def _play(project: Project, opened: RunOpened, around: Surroundings, tape: Tape)
             blobs=scratch / "blobs",
             trace_id=run_id,
             clock=tape,
-            redact=redactor_of(project, around),
+            redact=redactor_of(project, around.environ),
             progress=tape,
         )
         try:

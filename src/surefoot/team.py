@@ -106,7 +106,7 @@ def take(project: Project, plan: Plan, around: Surroundings) -> Claim | None:
             if held is not None and is_alive(held.worker):
                 continue
             run = held.run if held else around.ids.run_id(around.clock.now())
-            with own_ledger(project, around.clock) as ledger:
+            with own_ledger(project, around.clock, around.environ) as ledger:
                 ledger.append(
                     MilestoneClaimed(
                         milestone=node.node_id, node=node.kind, run=run, worker=process_mark()
@@ -161,7 +161,7 @@ def _run(
 def _put(project: Project, name: str, run: RunId, around: Surroundings) -> None:
     if not read_story_of(project, run).ending:
         accept(project, run, around)
-    with own_ledger(project, around.clock) as ledger:
+    with own_ledger(project, around.clock, around.environ) as ledger:
         ledger.append(MilestoneReleased(milestone=name, run=run, branch=project.repository.branch))
 
 

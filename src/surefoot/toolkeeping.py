@@ -3,9 +3,9 @@
 Acts go into the repository's own ledger, and the projection follows from it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from surefoot.artifacts import Interface, OperatorAct, VersionId
@@ -41,6 +41,8 @@ class Act:
     who: str
     reason: str
     apply: bool
+    environ: Mapping[str, str] = field(repr=False)
+    """Whose secrets are kept out of the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +222,7 @@ class _Acting:
         if not (self.how.apply and events):
             return
         self.project.prepare()
-        with own_ledger(self.project, SystemClock()) as ledger:
+        with own_ledger(self.project, SystemClock(), self.how.environ) as ledger:
             for data in blobs:
                 ledger.put(data)
             self.registry.fold(ledger.append_all(events))

@@ -1,6 +1,6 @@
 """What is kept beside the runs of a repository: its own ledger, and the life cycles of what runs made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +12,8 @@ from surefoot.kernel.thresholds import ReleaseLimits
 from surefoot.ledger import FileLedger
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.projection import Projection
+from surefoot.policy.cloud import BEDROCK_KEY
+from surefoot.policy.redaction import Redactor
 from surefoot.project import Project
 from surefoot.registry import Follower, Registry, Requirement, readiness
 from surefoot.settings import ToolSettings
@@ -23,19 +25,32 @@ TOOL: Final = "tool"
 
 
 @contextmanager
-def own_ledger(project: Project, clock: Clock) -> Iterator[FileLedger]:
-    """The repository's ledger of acts outside a run."""
+def own_ledger(project: Project, clock: Clock, environ: Mapping[str, str]) -> Iterator[FileLedger]:
+    """The repository's ledger of acts outside a run; secrets of the environment never reach it."""
     ledger = FileLedger.open(
         project.folder / "events.jsonl",
         blobs=project.blobs,
         trace_id=OWN_TRACE,
         clock=clock,
-        redact=str,
+        redact=redactor_of(project, environ),
     )
     try:
         yield ledger
     finally:
         ledger.close()
+
+
+def redactor_of(project: Project, environ: Mapping[str, str]) -> Redactor:
+    """What hides secrets from ledgers and prompts: the environment's own, and what tool servers are given of it."""
+    given = {name for server in project.settings.tools.mcp for name in server.env_names}
+    return Redactor(v for k, v in environ.items() if k in given or _is_secret_name(k))
+
+
+def _is_secret_name(name: str) -> bool:
+    plain = name.upper()
+    return plain == BEDROCK_KEY or plain.endswith(
+        ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
+    )
 
 
 @contextmanager

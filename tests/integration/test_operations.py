@@ -110,7 +110,7 @@ def test_runs_on_different_commits_do_not_compare(tmp_path: Path, around: Surrou
 def test_what_cannot_begin_is_said(tmp_path: Path, around: Surroundings) -> None:
     """Each run for itself, in its place; nothing to start is the caller's mistake."""
     project = make_project(tmp_path)
-    set_lock(project, "a release", "ursula")
+    set_lock(project, "a release", "ursula", environ={})
     requests = [Request(issue=BOTH, model="scripted:none.json")] * 2
     awaited = await_runs(spawn_runs(project, requests, around))
     assert [one.outcome for one in awaited] == [None, None]

@@ -62,7 +62,7 @@ def join(project: Project, works: dict[tuple[str, int], Edits | RunStatus]) -> T
 def claimed(project: Project, milestone: str, worker: str) -> None:
     """Somebody else has taken a milestone."""
     project.prepare()
-    with own_ledger(project, SystemClock()) as ledger:
+    with own_ledger(project, SystemClock(), {}) as ledger:
         ledger.append(
             MilestoneClaimed(
                 milestone=milestone,

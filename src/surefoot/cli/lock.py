@@ -1,6 +1,7 @@
 """`lock`, `unlock`, `trust`: a person's word, kept in the repository's own ledger."""
 
 import getpass
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ def lock(
     project = open_here(repo)
     from surefoot.handover import set_lock
 
-    set_lock(project, why, getpass.getuser())
+    set_lock(project, why, getpass.getuser(), environ=os.environ)
     typer.echo(f"locked: {why}")
 
 
@@ -28,7 +29,7 @@ def unlock(repo: RepoOption = Path()) -> None:
     project = open_here(repo)
     from surefoot.handover import clear_lock
 
-    was = clear_lock(project, getpass.getuser())
+    was = clear_lock(project, getpass.getuser(), environ=os.environ)
     typer.echo("unlocked" if was else "it was not locked")
 
 
@@ -38,5 +39,5 @@ def trust(repo: RepoOption = Path()) -> None:
     project = open_here(repo)
     from surefoot.handover import give_trust
 
-    keys = give_trust(project, getpass.getuser())
+    keys = give_trust(project, getpass.getuser(), environ=os.environ)
     typer.echo(f"trusted: {', '.join(keys) or 'nothing in it widens power'}")

@@ -148,7 +148,9 @@ def pull(repo: RepoOption = Path()) -> None:
     project = _project(repo)
     from surefoot.handover import pull_model
 
-    path = pull_model(project, places().cache / "models", getpass.getuser(), _Bar())
+    path = pull_model(
+        project, places().cache / "models", getpass.getuser(), _Bar(), environ=os.environ
+    )
     typer.echo(f"\nthe embedded model is ready: {path}", err=True)
 
 

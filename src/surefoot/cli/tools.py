@@ -1,6 +1,7 @@
 """`surefoot tools …`: forged tools and how far they are trusted. What changes something is a plan until `--apply`."""
 
 import getpass
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -274,7 +275,7 @@ def _move(repo: Path, name: str, act: "OperatorAct", how: "Act") -> None:
 def _act(reason: str, *, apply: bool) -> "Act":
     from surefoot.toolkeeping import Act
 
-    return Act(who=getpass.getuser(), reason=reason, apply=apply)
+    return Act(who=getpass.getuser(), reason=reason, apply=apply, environ=os.environ)
 
 
 def _hint(apply: bool) -> None:  # noqa: FBT001  # the option itself

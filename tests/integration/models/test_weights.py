@@ -157,7 +157,7 @@ def test_what_was_fetched_is_in_the_repositorys_ledger(tmp_path: Path, patient: 
     """Once: a file that is there already is no act, and outside of a repository there is nowhere to tell of it."""
     places = Places(state=tmp_path / "state", cache=tmp_path / "cache")
     project = open_project(patient, places)
-    fetch = partial(pull_model, who="ursula", progress=nothing)
+    fetch = partial(pull_model, who="ursula", progress=nothing, environ={})
     with publishing(Publisher()) as url:
         fetch(None, tmp_path / "a", weights=weights(url))
         assert not project.folder.exists()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from surefoot.assembly import _is_secret_name
 from surefoot.errors import SettingsError
 from surefoot.policy.cloud import find_identity, is_cloud
+from surefoot.upkeep import _is_secret_name
 
 REGION = {"AWS_REGION": "eu-central-1"}
 PAIR = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "not-a-real-secret"}
