@@ -30,6 +30,7 @@ from surefoot.events.policy import PolicyWarning
 from surefoot.findings import (
     BASELINE_NAME,
     NoTests,
+    TestsAuditor,
     read_baseline,
     redacted,
     run_audit,
@@ -47,6 +48,7 @@ from surefoot.gitops.reading import (
 from surefoot.gitops.workspace import open_workspace, refuse_workspace, reopen_workspace
 from surefoot.kernel import evidence
 from surefoot.kernel.journal import Journal
+from surefoot.kernel.ports import Auditor
 from surefoot.kernel.proof import Prover, failed
 from surefoot.kernel.summary import unusable
 from surefoot.kernel.whole import noticing, proofs_elsewhere
@@ -55,7 +57,7 @@ from surefoot.ledger.blobs import BlobStore
 from surefoot.policy import read_mode
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
-from surefoot.suite import SuitePlan
+from surefoot.suite import CommandPlan, SuitePlan
 from surefoot.upkeep import Lifecycle, open_lifecycle, redactor_of
 from surefoot.values import (
     RESUMABLE,
@@ -322,15 +324,13 @@ def audit(
             request=Request(issue=Issue(source="audit"), unsandboxed=unsandboxed),
         )
         processes = tried_processes(scratch, unsandboxed=unsandboxed)
+        plan: SuitePlan | CommandPlan | None = None
         try:
             plan, suite = suite_of(project, frozen.settings, processes, around, scratch)
-            auditors = auditors_of(project, frozen, processes, plan, suite, around)
+            tests: Auditor = TestsAuditor(suite)
         except SettingsError as error:
-            untested = NoTests(str(error))
-            auditors = auditors_of(project, frozen, processes, None, None, around)
-            wanted = frozen.settings.audit.tools
-            if wanted is None or untested.tool in wanted:
-                auditors = (*auditors, untested)
+            tests = NoTests(str(error))
+        auditors = auditors_of(project, frozen, processes, plan, tests, around)
         tree = project.repository.tree
         with tree_checkout(project.repository, tree, scratch) as root:
             found = run_audit(auditors, root, baseline=baseline)

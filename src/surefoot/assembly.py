@@ -34,6 +34,7 @@ from surefoot.findings import (
     BASELINE_NAME,
     CommandAuditor,
     GamingReviewer,
+    TestsAuditor,
     Toolchain,
     default_auditors,
     read_baseline,
@@ -389,7 +390,7 @@ def parts_of(
         fence=fence,
         plan=plan,
         suite=cast.suite(suite),
-        auditors=auditors_of(project, frozen, processes, plan, suite, around),
+        auditors=auditors_of(project, frozen, processes, plan, TestsAuditor(suite), around),
         baseline=read_baseline(project.root / BASELINE_NAME),
     )
 
@@ -479,10 +480,10 @@ def auditors_of(
     frozen: Frozen,
     processes: Processes,
     plan: SuitePlan | CommandPlan | None,
-    suite: Suite | None,
+    tests: Auditor | None,
     around: Surroundings,
 ) -> tuple[Auditor, ...]:
-    """Who is asked before and after; without a suite nobody runs tests."""
+    """Who is asked before and after; `tests` is one of them where no issue was given."""
     settings = frozen.settings.audit
     toolchain = _toolchain(around, settings.timeout_s)
     bare = frozen.request.issue.source in ("audit", "sarif")
@@ -499,7 +500,7 @@ def auditors_of(
         processes,
         toolchain,
         project.root,
-        suite=suite if bare else None,
+        tests=tests if bare else None,
         project_python=plan.python if isinstance(plan, SuitePlan) else None,
         extra=extra,
     )

@@ -156,6 +156,8 @@ def test_a_project_without_tests_is_audited(surefoot: Surefoot, tmp_path: Path) 
     assert "no tests were found" in tests
     refused = surefoot("audit", "--enforce", cwd=root)
     assert refused.returncode == 10
+    (root / "surefoot.toml").write_text("[audit]\ntools = []\n")
+    assert "tests        missing" in surefoot("audit", cwd=root).stdout
     (root / "surefoot.toml").write_text('[audit]\ntools = ["mypy", "ruff", "secrets"]\n')
     assert "tests " not in surefoot("audit", cwd=root).stdout
 

@@ -12,9 +12,8 @@ from surefoot.findings.tools.deadcode import DeadCodeAuditor
 from surefoot.findings.tools.mypy import MypyAuditor
 from surefoot.findings.tools.ruff import ComplexityAuditor, RuffAuditor
 from surefoot.findings.tools.secrets import SecretsAuditor
-from surefoot.findings.tools.suite import TestsAuditor
 from surefoot.findings.tree import python_files
-from surefoot.kernel.ports import Auditor, Processes, Suite
+from surefoot.kernel.ports import Auditor, Processes
 from surefoot.values import Audit, AuditorResult, AuditorState
 
 
@@ -23,18 +22,19 @@ def default_auditors(
     toolchain: Toolchain,
     root: Path,
     *,
-    suite: Suite | None = None,
+    tests: Auditor | None = None,
     project_python: Path | None = None,
     extra: Sequence[Auditor] = (),
 ) -> tuple[Auditor, ...]:
     """The auditors that apply to the tree at `root`, in the order of their results.
 
     Choose them once, on the tree that a run starts from: a run that could choose again could get rid of one by
-    removing a configuration file. `project_python` is the interpreter with the project's dependencies, for mypy.
+    removing a configuration file. `tests` runs the project's own, or tells why nobody can; `project_python` is the interpreter
+    with the project's dependencies, for mypy.
     """
     chosen: list[Auditor] = []
-    if suite is not None:
-        chosen.append(TestsAuditor(suite))
+    if tests is not None:
+        chosen.append(tests)
     chosen.append(SecretsAuditor(processes, toolchain))
     if python_files(root):
         chosen.append(RuffAuditor(processes, toolchain))
