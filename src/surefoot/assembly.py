@@ -15,7 +15,7 @@ from surefoot.decisions.assigned import AssignedPlanner
 from surefoot.decisions.planning import RulePlanner, Ways, kind_of
 from surefoot.decisions.roundtable import jurors_of
 from surefoot.decisions.signature import MEND
-from surefoot.errors import ModelUnavailableError, SandboxError
+from surefoot.errors import ModelUnavailableError, SandboxError, SettingsError
 from surefoot.events.calls import SolverPinned
 from surefoot.events.orchestration import TurnClosed
 from surefoot.events.policy import PolicyDenied, PolicyWarning, SandboxEnforced
@@ -483,7 +483,11 @@ def auditors_of(
     tests: Auditor | None,
     around: Surroundings,
 ) -> tuple[Auditor, ...]:
-    """Who is asked before and after; `tests` is one of them where no issue was given."""
+    """Who is asked before and after; `tests` is one of them where no issue was given.
+
+    Raises:
+        SettingsError: None that the settings ask for fits the project.
+    """
     settings = frozen.settings.audit
     toolchain = _toolchain(around, settings.timeout_s)
     bare = frozen.request.issue.source in ("audit", "sarif")
@@ -505,7 +509,16 @@ def auditors_of(
         extra=extra,
     )
     wanted = settings.tools or (None if bare else ISSUE_AUDITORS)
-    return everyone if wanted is None else tuple(a for a in everyone if a.tool in wanted)
+    if wanted is None:
+        return everyone
+    chosen = tuple(a for a in everyone if a.tool in wanted)
+    # With an issue, tests that are asked for are run by the run itself.
+    if not chosen and "tests" not in wanted:
+        raise SettingsError(
+            f"no auditor of audit.tools ({', '.join(wanted)}) fits this project, so nothing would be looked at; "
+            f"there are {', '.join(a.tool for a in everyone)}"
+        )
+    return chosen
 
 
 def _toolchain(around: Surroundings, timeout_s: float) -> Toolchain:

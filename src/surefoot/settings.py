@@ -37,6 +37,8 @@ CEILINGS: Final = ("max_iterations", "time_limit_s", "max_files")
 """Of `[run]`, in the order of a mode's budgets. Without trust they only lower what the run's mode has by itself."""
 ISSUE_AUDITORS: Final = ("ruff", "secrets")
 """What is audited before and after when an issue was given; a bare run asks every auditor."""
+AUDITORS: Final = ("tests", "secrets", "ruff", "mypy", "bandit", "dead-code", "complexity")
+"""Those that need no command of one's own."""
 FILE_NAME: Final = "surefoot.toml"
 _MOST_BYTES: Final = 1_000_000
 
@@ -427,7 +429,7 @@ def parse_settings(plain: dict[str, object]) -> Settings:
     """Settings from plain data; `SettingsError` names the key and what it takes."""
     try:
         # As JSON, which has arrays and no tuples, too: strict takes them so, and no "3" for 3.
-        return Settings.model_validate_json(json.dumps(plain, default=_no_value), strict=True)
+        settings = Settings.model_validate_json(json.dumps(plain, default=_no_value), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         place = tuple(str(part) for part in first["loc"])
@@ -435,6 +437,17 @@ def parse_settings(plain: dict[str, object]) -> Settings:
         if first["type"] == "extra_forbidden":
             raise SettingsError(f"{FILE_NAME}: {_unknown(place)}") from None
         raise SettingsError(f"{FILE_NAME}: {key} = {first['input']!r}: {first['msg']}") from None
+    _require_auditors(settings.audit)
+    return settings
+
+
+def _require_auditors(audit: AuditSettings) -> None:
+    # Not a check of the section: without trust its commands go, and a name of theirs may stay.
+    known = (*AUDITORS, *(command.name for command in audit.commands))
+    if unknown := [name for name in audit.tools or () if name not in known]:
+        raise SettingsError(
+            f"{FILE_NAME}: audit.tools: there is no auditor {unknown[0]!r}; there are {', '.join(known)}"
+        )
 
 
 def _no_value(given: object) -> NoReturn:

@@ -185,6 +185,21 @@ def test_a_sarif_file_names_files_of_the_checkout_wherever_solve_is_called(
     assert said["files"] == ["below/unused.py"]
 
 
+def test_an_audit_that_nobody_does_is_no_pass(surefoot: Surefoot, tmp_path: Path) -> None:
+    """A name that no auditor has, and one of an auditor that does not fit the project: each is told, trusted or not."""
+    root = project(tmp_path / "repo", KEYS)
+    (root / "surefoot.toml").write_text('[audit]\ntools = ["nope"]\n')
+    for said in (("trust",), ("audit", "--enforce")):
+        done = surefoot(*said, cwd=root)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "there is no auditor 'nope'; there are tests, secrets, ruff," in done.stderr
+    (root / "surefoot.toml").write_text('[audit]\ntools = ["mypy"]\n')
+    assert surefoot("trust", cwd=root).returncode == 0
+    done = surefoot("audit", "--enforce", cwd=root)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no auditor of audit.tools (mypy) fits this project" in done.stderr
+
+
 def test_what_an_audit_tells_holds_no_secret(surefoot: Surefoot, tmp_path: Path) -> None:
     """Neither on the screen nor in a file that it writes, whatever a failing test or a line of the code quotes."""
     token = "ghp_" + "a1B2" * 9

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.codec import decode, encode
 from surefoot.errors import SettingsError
 from surefoot.settings import Settings, parse_settings, read_settings
 from surefoot.vocabulary import Profile
@@ -61,6 +62,24 @@ def test_only_what_needs_trust_is_taken_away() -> None:
     narrowed = settings.without_widening()
     assert (narrowed.test.command, narrowed.test.format, narrowed.test.timeout_s) == (None, None, 7)
     assert (narrowed.run.max_files, narrowed.run.seed) == (1_000, 4)
+
+
+def test_an_auditor_that_nobody_knows_is_refused() -> None:
+    """By its name, with those that there are, a command of one's own among them; nothing looks instead of it."""
+    own = '[[audit.commands]]\nname = "mine"\nargv = ["x"]\n'
+    assert read(f'[audit]\ntools = ["mine", "dead-code"]\n{own}').audit.tools
+    with pytest.raises(SettingsError) as raised:
+        read(f'[audit]\ntools = ["ruff", "nope"]\n{own}')
+    assert "there is no auditor 'nope'; there are tests, secrets, ruff, " in str(raised.value)
+    assert str(raised.value).endswith(", mine")
+
+
+def test_a_command_that_is_not_trusted_leaves_its_name() -> None:
+    """What is frozen of such a file can be read again; the auditors beside it look."""
+    own = '[audit]\ntools = ["mine", "ruff", "secrets"]\n[[audit.commands]]\nname = "mine"\nargv = ["x"]\n'
+    narrowed = read(own).without_widening()
+    assert narrowed.audit.commands == ()
+    assert decode(Settings, encode(narrowed)) == narrowed
 
 
 @pytest.mark.parametrize(

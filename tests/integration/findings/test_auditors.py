@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from surefoot.errors import SandboxError
-from surefoot.findings import CommandAuditor, Toolchain, default_auditors, run_audit
+from surefoot.findings import CommandAuditor, NoTests, Toolchain, default_auditors, run_audit
 from surefoot.findings.process import AUDIT_LIMITS
 from surefoot.findings.tools.bandit import BanditAuditor
 from surefoot.findings.tools.deadcode import DeadCodeAuditor
@@ -22,6 +22,7 @@ from surefoot.findings.tools.mypy import MypyAuditor, applies
 from surefoot.findings.tools.ruff import ComplexityAuditor, RuffAuditor
 from surefoot.findings.tools.secrets import SecretsAuditor
 from surefoot.kernel.ports import Auditor, Processes
+from surefoot.settings import AUDITORS
 from surefoot.values import AuditorState, Command, Finding, Limits, ProcessResult, Severity
 
 Tree = Callable[[dict[str, str]], Path]
@@ -443,6 +444,7 @@ def test_missing_tools_are_missing(
     assert {r.tool: r.state for r in audit.results} == dict.fromkeys(
         ("secrets", "ruff", "mypy", "bandit", "dead-code", "complexity"), AuditorState.MISSING
     )
+    assert {*AUDITORS} == {*(r.tool for r in audit.results), NoTests("").tool}
     assert all("pip install" in r.message for r in audit.results)
     assert not audit.ci_pass
 
