@@ -28,6 +28,7 @@ from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED
 from surefoot.models.select import Pin
+from surefoot.plain_files import read_plain
 from surefoot.policy.decide import BUDGETS
 from surefoot.vocabulary import Digest, Mode, Profile, TestFormat, TurnAction
 
@@ -409,15 +410,13 @@ def read_settings(root: Path) -> tuple[Settings, Digest | None]:
     """
     path = root / FILE_NAME
     try:
-        data = path.read_bytes()
+        data = read_plain(path, _MOST_BYTES)
     except FileNotFoundError:
         return Settings.plain(), None
     except OSError as error:
         raise SettingsError(
             f"{FILE_NAME} cannot be read: {error.strerror}; mend the file"
         ) from None
-    if len(data) > _MOST_BYTES:
-        raise SettingsError(f"{FILE_NAME} has {len(data)} bytes; a settings file is smaller")
     try:
         plain = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:  # nested too deep, a number too long

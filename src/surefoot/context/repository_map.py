@@ -1,7 +1,6 @@
 """The map of a repository: the definitions that matter to a task, with their files, within a budget of tokens."""
 
 import os
-import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +14,7 @@ from surefoot.context.cache import SymbolCache, key_of
 from surefoot.context.grammars import language_of
 from surefoot.context.rank import Ranked, rank
 from surefoot.context.symbols import MOST_BYTES, Symbols, read_batch, unreadable
+from surefoot.plain_files import read_head
 
 Read: TypeAlias = Callable[[str], bytes | None]
 """A file's bytes by its path; None when it is no plain file."""
@@ -141,13 +141,9 @@ def _reader(root: Path) -> Read:
         if os.path.realpath(place) != place or not place.startswith(f"{real}/"):
             return None
         try:
-            # Opening a pipe would wait for somebody to write into it.
-            number = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            return read_head(Path(place), MOST_BYTES + 1, links=False)
         except OSError:
             return None
-        with open(number, "rb") as file:  # noqa: PTH123  # of a number, not a path
-            is_plain = stat.S_ISREG(os.fstat(number).st_mode)
-            return file.read(MOST_BYTES + 1) if is_plain else None
 
     return read
 

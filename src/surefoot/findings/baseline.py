@@ -11,9 +11,12 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from surefoot.errors import SettingsError
+from surefoot.plain_files import read_plain
 from surefoot.values import Finding
 
 BASELINE_NAME: Final = "surefoot-baseline.json"
+_MOST_BYTES: Final = 64 * 1024**2
+"""Two hundred thousand findings; nobody reads so many."""
 
 
 class _Entry(BaseModel):
@@ -40,7 +43,7 @@ def read_baseline(path: Path) -> tuple[str, ...]:
         SettingsError: The file cannot be read or is not a baseline; nothing is accepted on a guess.
     """
     try:
-        data = path.read_bytes()
+        data = read_plain(path, _MOST_BYTES)
     except FileNotFoundError:
         return ()
     except OSError as error:

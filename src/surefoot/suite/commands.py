@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from surefoot.errors import SettingsError
+from surefoot.plain_files import read_plain
 from surefoot.suite import layout
 from surefoot.suite.plan import REPORT, CommandPlan
 from surefoot.suite.programs import find_program, tool_homes
@@ -115,7 +116,7 @@ def plan_command(
 def from_package(root: Path) -> tuple[str, ...] | None:
     """The command of `scripts.test` in package.json, when it runs tests with a runner that is known here."""
     try:
-        package = json.loads((root / "package.json").read_text(encoding="utf-8"))
+        package = json.loads(read_plain(root / "package.json").decode())
     except (OSError, ValueError, RecursionError):
         return None
     return _from_scripts(root, layout.table(package, "scripts"), "test", frozenset())

@@ -1,7 +1,6 @@
 """Finds out how a project's tests are run: interpreter, runner, import path, what to carry; or by which command."""
 
 import ast
-import configparser
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -234,12 +233,7 @@ def _has_pytest_settings(root: Path) -> bool:
     if "pytest" in layout.table(content, "tool"):
         return True
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
-        parser = configparser.ConfigParser(interpolation=None)
-        try:
-            parser.read(root / name, encoding="utf-8")
-        except (configparser.Error, UnicodeDecodeError):
-            continue
-        if parser.has_section(section):
+        if layout.read_ini(root / name).has_section(section):
             return True
     return False
 

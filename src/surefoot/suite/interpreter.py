@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from surefoot.plain_files import read_plain
 from surefoot.syntax import parse
 
 SYSTEM: Final = (Path("/usr"), Path("/lib"), Path("/lib64"), Path("/bin"))
@@ -124,6 +125,6 @@ def _is_program(path: Path) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_plain(path).decode(errors="replace")
     except OSError:
         return ""

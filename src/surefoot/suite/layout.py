@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from surefoot import syntax
+from surefoot.plain_files import read_head, read_plain
 from surefoot.suite.paths import is_test_path
 
 SKIPPED: Final = frozenset(
@@ -96,9 +97,19 @@ def source_roots(root: Path, linked: Sequence[Path]) -> tuple[str, ...]:
 def read_toml(path: Path) -> dict[str, object]:
     """A TOML file's content; empty when it is missing or broken (its own tools will say so)."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_plain(path).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return {}
+
+
+def read_ini(path: Path) -> configparser.ConfigParser:
+    """An INI file's content; without sections when it is missing or broken."""
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(read_plain(path).decode())
+    except (OSError, configparser.Error, UnicodeDecodeError):
+        return configparser.ConfigParser(interpolation=None)
+    return parser
 
 
 def table(content: object, *keys: str) -> dict[str, object]:
@@ -143,11 +154,7 @@ def _package_dirs(mapping: dict[str, object]) -> Iterator[str]:
 
 
 def _from_setup(root: Path) -> Iterator[str]:
-    parser = configparser.ConfigParser(interpolation=None)
-    try:
-        parser.read(root / "setup.cfg", encoding="utf-8")
-    except (configparser.Error, UnicodeDecodeError):
-        return
+    parser = read_ini(root / "setup.cfg")
     lines = parser.get("options", "package_dir", fallback="").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line)
     yield from _package_dirs({name.strip(): place.strip() for name, _, place in pairs})
@@ -165,7 +172,7 @@ def _from_setup(root: Path) -> Iterator[str]:
 def parse(path: Path) -> ast.Module | None:
     """A file's syntax tree; None when it is missing or not Python of this version."""
     try:
-        return syntax.parse(path.read_bytes())
+        return syntax.parse(read_plain(path))
     except (OSError, SyntaxError):
         return None
 
@@ -186,10 +193,10 @@ def _is_version(root: Path, path: PurePosixPath) -> bool:
     if "version" not in path.name or path.suffix != ".py":
         return False
     try:
-        with (root / path).open(encoding="utf-8", errors="replace") as file:
-            return GENERATED.search(file.read(500)) is not None
+        head = read_head(root / path, 500).decode(errors="replace")
     except OSError:
         return False
+    return GENERATED.search(head) is not None
 
 
 def test_files(root: Path) -> tuple[PurePosixPath, ...]:

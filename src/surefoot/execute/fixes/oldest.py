@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from surefoot.plain_files import read_plain
 from surefoot.syntax import parse
 
 Version: TypeAlias = tuple[int, int]
@@ -25,7 +26,7 @@ def oldest_python(root: Path) -> Version | None:
 
 def _pyproject(root: Path) -> str:
     try:
-        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8")).get("project")
+        project = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("project")
     except (OSError, ValueError):
         return ""
     said = project.get("requires-python") if isinstance(project, dict) else None
@@ -35,15 +36,15 @@ def _pyproject(root: Path) -> str:
 def _setup_cfg(root: Path) -> str:
     parser = configparser.RawConfigParser()
     try:
-        parser.read(root / "setup.cfg", "utf-8")
-    except (configparser.Error, UnicodeDecodeError):
+        parser.read_string(read_plain(root / "setup.cfg").decode())
+    except (OSError, configparser.Error, UnicodeDecodeError):
         return ""
     return parser.get("options", "python_requires", fallback="")
 
 
 def _setup_py(root: Path) -> str:
     try:
-        tree = parse((root / "setup.py").read_bytes())
+        tree = parse(read_plain(root / "setup.py"))
     except (OSError, SyntaxError):
         return ""
     for node in ast.walk(tree):

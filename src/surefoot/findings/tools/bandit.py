@@ -12,6 +12,7 @@ from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutput
 from surefoot.findings.raw import Raw, relative
 from surefoot.findings.tree import looks_like_test, python_files
 from surefoot.kernel.ports import Processes
+from surefoot.plain_files import read_plain
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -84,7 +85,7 @@ def bandit_config(root: Path) -> tuple[str, ...] | None:
         if (root / name).is_file():
             return ("--configfile", name)
     try:
-        table = tomllib.loads((root / "pyproject.toml").read_text("utf-8")).get("tool", {})
+        table = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("tool", {})
     except (OSError, ValueError):
         return None
     has_table = isinstance(table, dict) and "bandit" in table

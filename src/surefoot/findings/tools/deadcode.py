@@ -12,6 +12,7 @@ from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutput
 from surefoot.findings.raw import Raw, relative
 from surefoot.findings.tree import python_files
 from surefoot.kernel.ports import Processes
+from surefoot.plain_files import read_plain
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -68,7 +69,7 @@ class DeadCodeAuditor:
 
 def _table(root: Path) -> dict[str, object] | None:
     try:
-        tool = tomllib.loads((root / "pyproject.toml").read_text("utf-8")).get("tool")
+        tool = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("tool")
     except (OSError, ValueError):
         return None
     table = tool.get("vulture") if isinstance(tool, dict) else None

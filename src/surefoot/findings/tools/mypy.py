@@ -15,6 +15,7 @@ from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutput
 from surefoot.findings.raw import Raw, relative
 from surefoot.findings.tree import looks_like_test, own_files, python_files
 from surefoot.kernel.ports import Processes
+from surefoot.plain_files import read_plain
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -112,7 +113,7 @@ def _config(root: Path) -> dict[str, object] | None:
         if (root / name).is_file():
             return _ini(root / name) or {}
     try:
-        tool = tomllib.loads((root / "pyproject.toml").read_text("utf-8")).get("tool")
+        tool = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("tool")
     except (OSError, ValueError):
         tool = None
     table = tool.get("mypy") if isinstance(tool, dict) else None
@@ -122,8 +123,8 @@ def _config(root: Path) -> dict[str, object] | None:
 def _ini(path: Path) -> dict[str, object] | None:
     parser = configparser.RawConfigParser()
     try:
-        parser.read(path, "utf-8")
-    except (configparser.Error, UnicodeDecodeError):
+        parser.read_string(read_plain(path).decode())
+    except (OSError, configparser.Error, UnicodeDecodeError):
         return None
     return dict(parser["mypy"]) if parser.has_section("mypy") else None
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutputError, run_probe
 from surefoot.findings.raw import Raw, relative
 from surefoot.kernel.ports import Processes
+from surefoot.plain_files import read_plain
 from surefoot.values import AuditorResult, ProcessResult
 
 BUG_RULES: Final = ("E9", "F", "B", "PLE", "W605", "ASYNC")
@@ -130,7 +131,7 @@ def _has_bound(root: Path) -> bool:
 
 def _toml(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_plain(path).decode())
     except (OSError, ValueError):
         return {}
 

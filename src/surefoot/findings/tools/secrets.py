@@ -17,6 +17,7 @@ from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutput
 from surefoot.findings.raw import Raw
 from surefoot.findings.tree import own_files
 from surefoot.kernel.ports import Processes
+from surefoot.plain_files import read_plain
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -157,7 +158,7 @@ class SecretsAuditor:
 
 def _read_baseline(root: Path) -> _Baseline | None:
     path = root / _BASELINE
-    return _Baseline.model_validate_json(path.read_bytes()) if path.is_file() else None
+    return _Baseline.model_validate_json(read_plain(path)) if path.is_file() else None
 
 
 def _known(baseline: _Baseline | None) -> frozenset[tuple[str, str]]:

@@ -1,0 +1,42 @@
+"""Files that a repository brings along, read by this process, before which no fence stands.
+
+A name may lead to anything: a device is read without end, and opening a pipe waits for somebody to write into it.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+MOST_BYTES: Final = 8 * 1024**2
+"""A larger file is none that people write."""
+
+
+def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a plain file, which a link may lead to.
+
+    Raises:
+        OSError: It is missing, no plain file, or has more than `most` bytes.
+    """
+    data = read_head(path, most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most} bytes", str(path))
+    return data
+
+
+def read_head(path: Path, size: int, *, links: bool = True) -> bytes:
+    """The first `size` bytes of a plain file; without `links`, the name itself has to be one.
+
+    Raises:
+        OSError: It is missing, or no plain file.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    number = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        with open(number, "rb", closefd=False) as file:  # of a number, not a path
+            return file.read(size)
+    finally:
+        os.close(number)
