@@ -178,7 +178,7 @@ class Frozen:
     @property
     def base_url(self) -> str | None:
         """Where an OpenAI-compatible server listens."""
-        return self.request.base_url or self.settings.run.base_url
+        return self.request.base_url or self.settings.run.server_of(self.request.model)
 
     @property
     def profile(self) -> Profile:

@@ -70,6 +70,7 @@ class RunSettings(_Section):
     """report_only, auto_fix_safe or auto_solve_full; unset: by what `solve` was given."""
     model: str = "embedded"
     base_url: str | None = None
+    """Of a server of the user's own, for `model`."""
     strategy: Strategy = "auto"
     """How fixes are worked on: `repair` searches, `agent` takes step by step; auto: by the model."""
     max_iterations: Positive | None = None
@@ -80,6 +81,10 @@ class RunSettings(_Section):
     seed: int = 0
     strict: bool = False
     """Complete only when the tests notice every mutant of the changed lines that is tried."""
+
+    def server_of(self, asked: str | None) -> str | None:
+        """Where the model listens that is asked instead, or this one (None): an address is that of its model alone."""
+        return self.base_url if asked in (None, self.model) else None
 
 
 class SolverSettings(_Section):

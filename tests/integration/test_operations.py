@@ -156,3 +156,16 @@ def test_rivals_solve_side_by_side(surefoot: Surefoot, tmp_path: Path) -> None:
     assert (summary["status"], summary["files"]) == ("complete", ["till/money.py"])
     assert f"the roundtable keeps {summary['run_id']}" in ran.stderr
     assert "blocked: " in ran.stderr
+
+
+def test_a_rival_is_not_sent_to_another_models_server(surefoot: Surefoot, tmp_path: Path) -> None:
+    """What `--base-url` names is the server of `--model` alone; a rival has its own, or lacks a key."""
+    root = repository(tmp_path, BUG)
+    where = ("--model", "openai/own", "--base-url", "http://127.0.0.1:9/v1")
+    ran = surefoot(
+        *("solve", "x y", "--mode", "report_only", *where, "--rival", "openai/rival"),
+        cwd=root,
+        env={"OPENAI_API_KEY": ""},
+    )
+    assert "`openai/rival` may not be asked: there is no key in OPENAI_API_KEY" in ran.stderr
+    assert "`openai/own` may not be asked" not in ran.stderr

@@ -230,7 +230,7 @@ def _lineup(
     settings = project.settings if project else Settings.plain()
     return Lineup(
         model=model or settings.run.model,
-        base_url=base_url or settings.run.base_url,
+        base_url=base_url or settings.run.server_of(model),
         judges=settings.solver.model,
         profile=Profile(profile) if profile else settings.models.profile,
         settings=settings.models,
@@ -253,10 +253,11 @@ def _lineup_of(
     from surefoot.assembly import lineup_of
 
     frozen = frozen_of(project, run_id)
+    its_own = frozen.request.base_url if model in (None, frozen.model) else None
     request = replace(
         frozen.request,
         model=model or frozen.request.model,
-        base_url=base_url or frozen.request.base_url,
+        base_url=base_url or its_own,
         profile=profile or frozen.request.profile,
     )
     return lineup_of(project, replace(frozen, request=request), dict(os.environ))

@@ -31,7 +31,8 @@ def side_by_side(
     )
     from surefoot.values import RunStatus
 
-    requests = (request, *(replace(request, model=model) for model in rivals))
+    # An address is that of the model that it was given for.
+    requests = (request, *(replace(request, model=model, base_url=None) for model in rivals))
     awaited = await_runs(spawn_runs(project, requests, around, jobs=len(requests)))
     for one in awaited:
         if one.error:

@@ -55,6 +55,21 @@ def test_auto_asks_each_model_that_may_be_asked_and_no_other(tmp_path: Path) -> 
     }
 
 
+def test_the_files_server_is_asked_for_the_files_model_alone(tmp_path: Path) -> None:
+    """Another model on the command line goes to its own provider, or lacks a key for it; the same one goes there."""
+    with ScriptedServer(speaks_for(ScriptedModel([], default="ready"))) as server:
+        shop = trusted(tmp_path, f'[run]\nmodel = "openai/own"\nbase_url = "{server.base_url}"\n')
+        other = shop.surefoot("models", "test", "--model", "anthropic/other", env=NO_KEYS)
+        assert (other.returncode, len(server.seen)) == (1, 0)
+        assert "there is no key in ANTHROPIC_API_KEY" in other.stdout
+        solved = shop.surefoot("solve", "x y", "--model", "openai/other", env=NO_KEYS)
+        assert (solved.returncode, len(server.seen)) == (1, 0)
+        assert "there is no key in OPENAI_API_KEY" in solved.stderr
+        for named in ((), ("--model", "openai/own")):
+            assert "ok      openai/own" in shop.surefoot("models", "test", *named).stdout
+        assert len(server.seen) == 2
+
+
 def test_nobody_to_ask_for_work_is_no_pass(tmp_path: Path) -> None:
     """A judge that answers does not make up for it."""
     judge = f"scripted:{tmp_path / 'judge'}.json"
