@@ -79,7 +79,7 @@ from surefoot.kernel.strength import Meter
 from surefoot.kernel.turn import Publisher, Push, TurnPorts
 from surefoot.ledger import FileLedger, recent_calls, recent_turns
 from surefoot.lineup import Lineup
-from surefoot.models.registry import AUTO, EMBEDDED, is_local
+from surefoot.models.registry import AUTO, EMBEDDED, check_address, is_local
 from surefoot.models.router import PolicyRouter
 from surefoot.people import Nobody, Quiet
 from surefoot.plans import Assignment, Plan
@@ -401,7 +401,12 @@ def lineup_of(
     environ: Mapping[str, str],
     calls: Mapping[str, CallRecord] | None = None,
 ) -> Lineup:
-    """The models of a run; `calls` are those of earlier runs."""
+    """The models of a run; `calls` are those of earlier runs.
+
+    Raises:
+        UsageError: An address was asked for, and the model is asked at none.
+    """
+    check_address(frozen.model, frozen.request.base_url)
     return Lineup(
         model=frozen.model,
         base_url=frozen.base_url,

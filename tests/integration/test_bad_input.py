@@ -293,6 +293,18 @@ def test_a_state_folder_in_the_checkout(surefoot: Surefoot, patient: Path, scrip
     assert not home.exists()
 
 
+@pytest.mark.parametrize("model", ["scripted", "auto", None])
+@pytest.mark.parametrize("said", ["solve ISSUE.md", "plan ISSUE.md", "models test"])
+def test_an_address_without_a_model_that_is_asked_there(
+    surefoot: Surefoot, patient: Path, scripted: str, said: str, model: str | None
+) -> None:
+    """It would have no effect: with a model of this machine, with a choice among all, and with the model of no settings."""
+    named = () if model is None else ("--model", scripted if model == "scripted" else model)
+    done = surefoot(*said.split(), *named, "--base-url", "http://127.0.0.1:9/v1", cwd=patient)
+    refuses(done, "--base-url is the address of a PROVIDER/NAME, and the model is", code=2)
+    assert not (patient / ".surefoot").exists()
+
+
 def test_no_such_run(surefoot: Surefoot, patient: Path) -> None:
     """Commands on runs say when there is none."""
     for command in ("show", "explain", "verify", "diff", "accept", "reject", "resume", "events"):

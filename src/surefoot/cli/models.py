@@ -224,12 +224,15 @@ def _lineup(
     project: "Project | None", model: str | None, base_url: str | None, profile: str | None
 ) -> "Lineup":
     from surefoot.lineup import Lineup
+    from surefoot.models.registry import check_address
     from surefoot.settings import Settings
     from surefoot.vocabulary import Profile
 
     settings = project.settings if project else Settings.plain()
+    works = model or settings.run.model
+    check_address(works, base_url)
     return Lineup(
-        model=model or settings.run.model,
+        model=works,
         base_url=base_url or settings.run.server_of(model),
         judges=settings.solver.model,
         profile=Profile(profile) if profile else settings.models.profile,

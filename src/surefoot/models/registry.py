@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from surefoot.errors import ModelUnavailableError, SettingsError
+from surefoot.errors import ModelUnavailableError, SettingsError, UsageError
 from surefoot.models.address import is_here, is_loopback
 
 if TYPE_CHECKING:
@@ -110,6 +110,19 @@ def check_spec(spec: str) -> None:
     scripted = spec.startswith(_SCRIPTED) and spec != _SCRIPTED
     if not (hosted or scripted or spec == EMBEDDED):
         raise SettingsError(f"there is no model {spec!r}; accepted are {_FORMS}")
+
+
+def check_address(spec: str, base_url: str | None) -> None:
+    """Refuse an address, as typed, that would have no effect.
+
+    Raises:
+        UsageError: The model is one of this machine, or is yet to be chosen.
+    """
+    if base_url is not None and (spec == AUTO or is_local(spec)):
+        raise UsageError(
+            f"--base-url is the address of a PROVIDER/NAME, and the model is `{spec}`; "
+            "name the one that listens there with --model, or leave --base-url out"
+        )
 
 
 def host_of(spec: str, base_url: str | None) -> str:
