@@ -241,7 +241,8 @@ def render_report(story: Story, diff: Diff | None) -> str:
     lines += impact_lines(story.guesses)
     lines += _cost(story)
     lines += _next(story, status)
-    return "\n".join(lines).rstrip() + "\n"
+    # Titles, file names and messages are other people's words: none of them begins a line of the report.
+    return "\n".join(line.replace("\n", " ") for line in lines).rstrip() + "\n"
 
 
 def _found(story: Story) -> list[str]:
@@ -281,7 +282,7 @@ def _changed(diff: Diff | None, status: RunStatus) -> list[str]:
     if diff is None or not diff.files:
         return ["## What changed", "", "Nothing.", ""]
     word = "What changed" if status is RunStatus.COMPLETE else "What was kept so far"
-    return [f"## {word}", "", "```diff", diff.patch.rstrip(), "```", ""]
+    return [f"## {word}", "", "```diff", *diff.patch.rstrip().split("\n"), "```", ""]
 
 
 def _evidence(story: Story) -> list[str]:
@@ -326,7 +327,7 @@ def _strength(state: RunState) -> list[str]:
         first, each = alike[0], f", each of {len(alike)}," if len(alike) > 1 else ""
         why = "passes every test" if first.ended == "survived" else "gave no clear answer"
         lines += [f"A wrong `{first.file}:{first.line}`{each} {why}:", ""]
-        lines += ["```diff", shown_together(alike), "```", ""]
+        lines += ["```diff", *shown_together(alike).split("\n"), "```", ""]
     return lines
 
 

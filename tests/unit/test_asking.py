@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from surefoot.cli.live import Terminal, printable
+from surefoot.cli.live import Terminal
+from surefoot.cli.screen import printable
 from surefoot.events.orchestration import AnswerGiven, RunResumed
 from surefoot.kernel.asking import Remembering, ask
 from surefoot.kernel.journal import Journal

@@ -17,6 +17,7 @@ from surefoot.cli.common import (
     print_json,
     surroundings,
 )
+from surefoot.cli.screen import print_line, print_text
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,21 +60,21 @@ def answer(
         print_json(_plain(pending, response))
     elif response is not None:
         word = "approved" if response.approve else "answered" if response.text else "not approved"
-        typer.echo(f"{word}; `surefoot resume {run_id}` goes on with that")
+        print_line(f"{word}; `surefoot resume {run_id}` goes on with that")
     if response is None:
         raise typer.Exit(NO)
 
 
 def _asked(pending: "Pending", who: str) -> "Response | None":
     """Show it, and ask where somebody is; None when nobody said anything."""
-    from surefoot.cli.live import Terminal, printable
+    from surefoot.cli.live import Terminal
     from surefoot.operations import Response
 
     if not sys.stdin.isatty():
         if pending.change is not None:
-            typer.echo(printable(pending.change.patch))
-            typer.echo(f"diff {pending.diff}")
-        typer.echo(f"{printable(pending.question)}\n({printable(pending.why)})")
+            print_text(pending.change.patch)
+            print_line(f"diff {pending.diff}")
+        print_text(f"{pending.question}\n({pending.why})")
         return None
     said = Terminal().ask(
         pending.question, pending.why, approval=pending.approval, diff=pending.change

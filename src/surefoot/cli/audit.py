@@ -16,6 +16,7 @@ from surefoot.cli.common import (
     to_write,
     write_whole,
 )
+from surefoot.cli.screen import print_line
 
 if TYPE_CHECKING:
     from surefoot.values import Audit
@@ -60,13 +61,13 @@ def audit(
         path = project.root / findings.BASELINE_NAME
         every = [f for result in found.results for f in result.findings]
         findings.write_baseline(path, every)
-        typer.echo(f"accepted {len(every)} findings in {path.name}", err=True)
+        print_line(f"accepted {len(every)} findings in {path.name}", err=True)
     if json:
         print_json(dict(findings.summary(found)))
     else:
         _print(found)
     if enforce and not found.ci_pass and not write_baseline:
-        typer.echo(f"surefoot: {findings.fail_reason(found)}", err=True)
+        print_line(f"surefoot: {findings.fail_reason(found)}", err=True)
         raise typer.Exit(NO)
 
 
@@ -76,8 +77,8 @@ def _print(found: "Audit") -> None:
 
     for finding in findings.worst_first(found):
         place = f"{finding.file}:{finding.line}:{finding.column}"
-        typer.echo(f"{finding.severity:<8} {place} {finding.rule} {finding.message}")
+        print_line(f"{finding.severity:<8} {place} {finding.rule} {finding.message}")
     for row in findings.rows(found):
         counts = ", ".join(f"{n} {s}" for n, s in zip(row.counts, Severity, strict=True) if n)
         told = counts or row.message or "nothing found"
-        typer.echo(f"{row.tool:<12} {row.state:<8} {row.wall_s:6.2f}s  {told}")
+        print_line(f"{row.tool:<12} {row.state:<8} {row.wall_s:6.2f}s  {told}")

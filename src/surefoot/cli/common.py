@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
+from surefoot.cli.screen import print_text
 from surefoot.errors import (
     AcceptError,
     LockedError,
@@ -92,7 +93,7 @@ def _require_text(given: Mapping[str, object]) -> None:
 
 def _refuse(told: str, kind: str, exit_code: int, *, json: bool) -> NoReturn:
     """One sentence for people, and one object for a program that asked for one."""
-    typer.echo(f"surefoot: {told}", err=True)
+    print_text(f"surefoot: {told}", err=True)
     try:
         if json:
             print_refusal(told, kind, exit_code)

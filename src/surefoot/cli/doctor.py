@@ -13,6 +13,7 @@ from surefoot.cli.common import (
     print_json,
     surroundings,
 )
+from surefoot.cli.screen import print_line
 
 
 @command
@@ -33,8 +34,8 @@ def doctor(repo: RepoOption = Path(), json: JsonOption = False) -> None:
         )
     else:
         for check in checks:
-            typer.echo(f"{'ok  ' if check.ok else 'FAIL'} {check.name:<10} {check.detail}")
+            print_line(f"{'ok  ' if check.ok else 'FAIL'} {check.name:<10} {check.detail}")
             if not check.ok and check.mend:
-                typer.echo(f"     {'':<10} -> {check.mend}")
+                print_line(f"     {'':<10} -> {check.mend}")
     if not all(c.ok for c in checks):
         raise typer.Exit(NO)

@@ -17,6 +17,7 @@ from surefoot.cli.common import (
     surroundings,
     to_write,
 )
+from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
 
@@ -67,15 +68,15 @@ def verify(
         again = (
             f", and {verdict.reran} tests ran again with the same outcome" if rerun_tests else ""
         )
-        typer.echo(
+        print_line(
             f"{run_id}: {verdict.events} events, {verdict.commits} commits and {verdict.blobs} blobs "
             f"are as recorded{again}"
         )
         for note in verdict.notes:
-            typer.echo(f"not looked at: {note}")
-        typer.echo(f"head {verdict.head}")
+            print_line(f"not looked at: {note}")
+        print_line(f"head {verdict.head}")
     else:
-        typer.echo(f"{run_id}: {verdict.fault}", err=True)
+        print_line(f"{run_id}: {verdict.fault}", err=True)
     if verdict.fault is not None:
         raise typer.Exit(NO)
 
@@ -114,8 +115,8 @@ def export(
             runs = ledgers_of(project, run_id)
             rows = [canonical(row) + b"\n" for _, events in runs for row in rows_of(events, get)]
             labelled.write_bytes(b"".join(rows))
-            typer.echo(f"{len(rows)} labelled calls in {labelled}")
+            print_line(f"{len(rows)} labelled calls in {labelled}")
         if bundle is not None:
             written = write_bundle(project, run_id, bundle)
-            typer.echo(f"{bundle}: {written.blobs} blobs, {written.size_bytes} bytes")
-            typer.echo(f"head {written.head}")
+            print_line(f"{bundle}: {written.blobs} blobs, {written.size_bytes} bytes")
+            print_line(f"head {written.head}")

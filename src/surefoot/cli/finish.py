@@ -22,6 +22,7 @@ from surefoot.cli.options import (
     TokensOption,
     UsdOption,
 )
+from surefoot.cli.screen import print_line
 from surefoot.cli.solve import finish, told_with_its_run, watched
 
 _MOST_DAYS = 36_500
@@ -80,7 +81,7 @@ def accept(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption 
     if json:
         print_json({"run_id": run_id, "commit": commit})
     else:
-        typer.echo(f"accepted as {commit}")
+        print_line(f"accepted as {commit}")
 
 
 @command
@@ -101,9 +102,9 @@ def reject(
     if json:
         print_json({"run_id": run_id, "reason": why, "kept": list(kept)})
     else:
-        typer.echo(f"rejected {run_id}")
+        print_line(f"rejected {run_id}")
         for told in kept:
-            typer.echo(f"kept {told}")
+            print_line(f"kept {told}")
 
 
 @command
@@ -126,4 +127,4 @@ def gc(
     around, view = watched(quiet=True, asks=False)
     view.close()
     for line in collect(project, around, keep_days=keep_days):
-        typer.echo(line)
+        print_line(line)

@@ -14,6 +14,7 @@ from surefoot.cli.common import (
     open_here,
     print_json,
 )
+from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,23 +93,23 @@ def _show(
 ) -> None:
     from surefoot.kernel.strength import in_words, unnoticed
 
-    typer.echo(f"{_word(last)}  round {last.number}, tree {last.tree[:12]}")
+    print_line(f"{_word(last)}  round {last.number}, tree {last.tree[:12]}")
     for gate in last.gates:
-        typer.echo(f"  {gate.gate} {'PASS' if gate.passed else 'FAIL'}  {gate.asks}")
-        typer.echo(f"          {gate.reason}")
+        print_line(f"  {gate.gate} {'PASS' if gate.passed else 'FAIL'}  {gate.asks}")
+        print_line(f"          {gate.reason}")
         if gate.events:
-            typer.echo(f"          evidence: {', '.join(gate.events)}")
-    typer.echo(f"changed: {', '.join(checked.files) or 'nothing'}")
+            print_line(f"          evidence: {', '.join(gate.events)}")
+    print_line(f"changed: {', '.join(checked.files) or 'nothing'}")
     for boundary in checked.boundaries:
         told = f": {boundary.problem}" if boundary.problem else ""
         word = "BROKEN" if boundary.problem else "holds"
-        typer.echo(f"  {word:<6} {boundary.kind:<9} {boundary.place}  {boundary.contract}{told}")
-    typer.echo(f"strength of the tests: {in_words(tried) if tried else 'not measured'}")
+        print_line(f"  {word:<6} {boundary.kind:<9} {boundary.place}  {boundary.contract}{told}")
+    print_line(f"strength of the tests: {in_words(tried) if tried else 'not measured'}")
     for mutant in unnoticed(tried) if tried else ():
         rows = (row for row in mutant.patch.splitlines()[2:] if row.startswith(("-", "+")))
-        typer.echo(f"  {mutant.ended}  {mutant.file}:{mutant.line}  {'  '.join(rows)}")
+        print_line(f"  {mutant.ended}  {mutant.file}:{mutant.line}  {'  '.join(rows)}")
     for turn, name, outcome, reason in _turns(events):
-        typer.echo(f"turn {turn}  {name:<12} {outcome:<16} {reason}")
+        print_line(f"turn {turn}  {name:<12} {outcome:<16} {reason}")
 
 
 def _turns(events: "Sequence[Recorded]") -> "list[tuple[str, str, str, str]]":

@@ -4,9 +4,8 @@ import json
 import os
 from pathlib import Path
 
-import typer
-
 from surefoot.cli.common import RepoOption, command, places, write_whole
+from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
 _TEMPLATE = """\
@@ -59,7 +58,7 @@ def init(repo: RepoOption = Path()) -> None:
         )
     text = _TEMPLATE.format(model=(ready or ["embedded"])[0], test=test)
     write_whole(path, text.encode())
-    typer.echo(f"tests:     {' '.join(plan.command)} ({plan.runner})")
-    typer.echo(f"languages: {', '.join(plan.languages) or 'none found'}")
-    typer.echo(f"model:     {ready[0] if ready else 'none is ready; run `surefoot models pull`'}")
-    typer.echo(f"wrote {path}")
+    print_line(f"tests:     {' '.join(plan.command)} ({plan.runner})")
+    print_line(f"languages: {', '.join(plan.languages) or 'none found'}")
+    print_line(f"model:     {ready[0] if ready else 'none is ready; run `surefoot models pull`'}")
+    print_line(f"wrote {path}")

@@ -1,5 +1,6 @@
 """`show`, `explain`, `events`, `diff` and the like: reading a run; nothing here writes."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from surefoot.cli.common import (
     print_json,
     surroundings,
 )
+from surefoot.cli.screen import print_line, print_patch, print_text
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def show(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = 
     if json:
         print_json(result.summary)
     else:
-        typer.echo(result.report)
+        print_text(result.report)
 
 
 @command
@@ -68,7 +70,7 @@ def explain(run: RunArgument = None, repo: RepoOption = Path()) -> None:
     from surefoot.ledger import read_events
 
     for line in tell(tuple(read_events(project.ledger_file(project.find_record(run))))):
-        typer.echo(line)
+        print_line(line)
 
 
 @command
@@ -91,22 +93,22 @@ def decisions(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOpti
         return
     for run_id, own in lines.items():
         if len(lines) > 1:
-            typer.echo(f"{run_id}:")
+            print_line(f"{run_id}:")
         _print_decisions(own)
     told = ", ".join(f"{utility} {count}" for utility, count in of_all.items())
-    typer.echo(f"step utility of tool calls: {told}")
+    print_line(f"step utility of tool calls: {told}")
 
 
 def _print_decisions(lines: "Iterable[DecisionLine]") -> None:
     for line in lines:
         spent = line.usage.prompt_tokens + line.usage.completion_tokens
         cost = f", {spent} tokens" if spent else ""
-        typer.echo(
+        print_line(
             f"{line.event_id.rpartition(':')[2]:>5} {line.turn or '-':<12} {line.decision} by {line.decided_by} "
             f"({line.policy_bundle}{cost}): {line.output[:_SHOWN]}"
         )
         if line.by_rule is not None and line.by_rule != line.output:
-            typer.echo(f"{'':>19}the rule would have said: {line.by_rule[:_SHOWN]}")
+            print_line(f"{'':>19}the rule would have said: {line.by_rule[:_SHOWN]}")
 
 
 @command
@@ -185,10 +187,10 @@ def _tell(run_id: "RunId", played: "Replayed", *, json: bool) -> None:
             }
         )
     elif played.divergence is None:
-        typer.echo(f"{run_id}: {played.compared} events again, each the same")
+        print_line(f"{run_id}: {played.compared} events again, each the same")
     else:
         told = f"{run_id}: after {played.compared} equal events: {played.divergence}"
-        typer.echo(told, err=True)
+        print_line(told, err=True)
     if played.divergence is not None:
         raise typer.Exit(NO)
 
@@ -204,13 +206,13 @@ def _contrast(project: "Project", before: "Summary", after: "Summary", *, json: 
         return
     for name, old in before.items():
         if name in _CONTRASTED:
-            typer.echo(f"{name:<18} {old!s:<40} {dict(after)[name]}")
+            print_line(f"{name:<18} {old!s:<40} {dict(after)[name]}")
     if apart is None:
-        typer.echo("tool calls         the same in both")
+        print_line("tool calls         the same in both")
         return
     for run, line in (("before", apart.before), ("after", apart.after)):
         told = "no call" if line is None else f"{' '.join(call_of(line))} ({line.policy_bundle})"
-        typer.echo(f"call {apart.number} {run:<12} {told[:_SHOWN]}")
+        print_line(f"call {apart.number} {run:<12} {told[:_SHOWN]}")
 
 
 def _decided(project: "Project", run_id: str) -> "tuple[DecisionLine, ...]":
@@ -237,7 +239,7 @@ def diff(run: RunArgument = None, repo: RepoOption = Path()) -> None:
     from surefoot.app import look_up
 
     _, changed = look_up(project, project.find_run(run))
-    typer.echo(changed.patch if changed else "", nl=False)
+    print_patch(changed.patch if changed else "")
 
 
 @command
@@ -274,11 +276,11 @@ def events(
     )
     for recorded in found:
         if json:
-            typer.echo(encode(recorded).decode())
+            sys.stdout.write(f"{encode(recorded).decode()}\n")
         else:
             told = f"{recorded.event.event_class}/{recorded.event.kind}"
             if isinstance(recorded.event, ChildStarted | ChildEnded):
                 told += f" {recorded.event.run}"
-            typer.echo(
+            print_line(
                 f"{recorded.event_id} {recorded.time:%H:%M:%S} {told} <- {recorded.caused_by}"
             )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import TextIO
 
+from surefoot.cli.screen import one_line, printable
 from surefoot.events.calls import (
     BudgetPressure,
     BudgetSettled,
@@ -91,7 +92,7 @@ class LiveView:
         clear = "\r\x1b[K" if self._moving else ""
         whose = f"[{self._whose}] " if self._whose else ""
         # Titles, facts and summaries are a repository's or a model's words.
-        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {whose}{_line(text)}\n")
+        self._out.write(f"{clear}{self._now() - self._began:7.1f}s  {whose}{one_line(text)}\n")
         self._out.flush()
 
     def _status(self) -> str:
@@ -101,7 +102,7 @@ class LiveView:
             parts.append(f"{self._tried} tried")
         if self._asked:
             parts.append(f"{self._asked} model calls")
-        return f"{used:7.1f}s  " + _line(" | ".join(p for p in parts if p))[:110]
+        return f"{used:7.1f}s  " + one_line(" | ".join(p for p in parts if p))[:110]
 
     def _left(self, used_s: float) -> str:
         """Of each ceiling that the run has."""
@@ -273,16 +274,7 @@ class Warnings:
     def seen(self, recorded: Recorded) -> None:
         """Show a warning."""
         if isinstance(recorded.event, PolicyWarning):
-            self._out.write(f"surefoot: warning: {_line(recorded.event.what)}\n")
-
-
-def printable(text: str) -> str:
-    """Text in which nothing moves the cursor, hides or turns around: who approves a diff has to see all of it."""
-    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
-
-
-def _line(text: str) -> str:
-    return printable(text).replace("\n", " ").replace("\t", " ")
+            self._out.write(f"surefoot: warning: {one_line(recorded.event.what)}\n")
 
 
 class Terminal:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli.common import RepoOption, command, open_here
+from surefoot.cli.screen import print_line
 
 
 @command
@@ -20,7 +21,7 @@ def lock(
     from surefoot.handover import set_lock
 
     set_lock(project, why, getpass.getuser(), environ=os.environ)
-    typer.echo(f"locked: {why}")
+    print_line(f"locked: {why}")
 
 
 @command
@@ -30,7 +31,7 @@ def unlock(repo: RepoOption = Path()) -> None:
     from surefoot.handover import clear_lock
 
     was = clear_lock(project, getpass.getuser(), environ=os.environ)
-    typer.echo("unlocked" if was else "it was not locked")
+    print_line("unlocked" if was else "it was not locked")
 
 
 @command
@@ -40,4 +41,4 @@ def trust(repo: RepoOption = Path()) -> None:
     from surefoot.handover import give_trust
 
     keys = give_trust(project, getpass.getuser(), environ=os.environ)
-    typer.echo(f"trusted: {', '.join(keys) or 'nothing in it widens power'}")
+    print_line(f"trusted: {', '.join(keys) or 'nothing in it widens power'}")

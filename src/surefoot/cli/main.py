@@ -28,6 +28,7 @@ from surefoot.cli import (
     tools,
 )
 from surefoot.cli.common import print_refusal
+from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
 _BETWEEN_COLLECTIONS: Final = 50_000
@@ -45,7 +46,7 @@ app = typer.Typer(
 
 def _version(show: bool) -> None:  # noqa: FBT001  # Typer's callback signature
     if show:
-        typer.echo(f"surefoot {__version__}")
+        print_line(f"surefoot {__version__}")
         raise typer.Exit
 
 
@@ -103,7 +104,7 @@ def _run() -> int:
             print_refusal(error.format_message(), UsageError.code, error.exit_code)
         return int(error.exit_code)
     except typer.Abort:
-        typer.echo("surefoot: ended at a question", err=True)
+        print_line("surefoot: ended at a question", err=True)
         return 1
     return ended if isinstance(ended, int) else 0
 

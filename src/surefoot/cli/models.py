@@ -10,6 +10,7 @@ import typer
 
 from surefoot.cli.common import JsonOption, RepoOption, command, open_here, places, print_json
 from surefoot.cli.options import BaseUrlOption, ModelOption, ProfileOption
+from surefoot.cli.screen import print_line, print_text
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def list_models(repo: RepoOption = Path(), json: JsonOption = False) -> None:
         print_json({card.name: {"ready": ready, "detail": told} for card, ready, told in rows})
         return
     for card, ready, told in rows:
-        typer.echo(f"{card.name:<32} {'ready' if ready else 'not ready':<10} {told}")
+        print_line(f"{card.name:<32} {'ready' if ready else 'not ready':<10} {told}")
 
 
 @app.command("show")
@@ -89,7 +90,7 @@ def show(
         print_json(facts)
         return
     for name, value in facts.items():
-        typer.echo(f"{name:<16} {value}")
+        print_line(f"{name:<16} {value}")
 
 
 @app.command("explain")
@@ -151,7 +152,7 @@ def pull(repo: RepoOption = Path()) -> None:
     path = pull_model(
         project, places().cache / "models", getpass.getuser(), _Bar(), environ=os.environ
     )
-    typer.echo(f"\nthe embedded model is ready: {path}", err=True)
+    print_text(f"\nthe embedded model is ready: {path}", err=True)
 
 
 class _Bar:
@@ -190,13 +191,13 @@ def test(
     for part in parts:
         trials.append(try_part(lineup, part))
         if not json:
-            typer.echo(trials[-1].told())
+            print_line(trials[-1].told())
     somebody_works = one or any("works" in part.roles for part in parts)
     ok = somebody_works and all(trial.ok for trial in trials)
     if json:
         print_json({"ok": ok, "models": [trial.as_json() for trial in trials]})
     elif not somebody_works:
-        typer.echo(
+        print_line(
             f"no model may be asked for work; see `surefoot models explain fix --model {AUTO}`"
         )
     if not ok:
@@ -216,7 +217,7 @@ def _project(repo: Path) -> "Project | None":
         return None
     unheard = [key for key in project.untrusted if key.startswith(("run.", "models.", "solver."))]
     if unheard:
-        typer.echo(f"{', '.join(unheard)} have no effect until `surefoot trust`", err=True)
+        print_line(f"{', '.join(unheard)} have no effect until `surefoot trust`", err=True)
     return project
 
 
@@ -351,18 +352,18 @@ def _scored_as_json(scored: "Scored") -> dict[str, object]:
 def _print(lineup: "Lineup", selection: "Selection") -> None:
     needs, judging = selection.needs, lineup.judging()
     weights = ", ".join(f"{name} {weight:g}" for name, weight in needs.weights.items())
-    typer.echo(f"{needs.unit_type} needs {weights}; {needs.context_tokens} tokens of context")
-    typer.echo(f"profile {lineup.profile}, catalogue {lineup.catalogue.version}")
-    typer.echo("may be asked, in this order:" if selection.chain else "no model may be asked")
+    print_line(f"{needs.unit_type} needs {weights}; {needs.context_tokens} tokens of context")
+    print_line(f"profile {lineup.profile}, catalogue {lineup.catalogue.version}")
+    print_line("may be asked, in this order:" if selection.chain else "no model may be asked")
     for number, scored in enumerate(selection.chain, 1):
         card = scored.card
-        typer.echo(
+        print_line(
             f"{number:>3}. {card.name:<32} {scored.score:5.1f} = {scored.capability:.1f} capability "
             f"{scored.history:+.1f} history {-scored.cost:+.1f} cost; {card.tier}, {_price(card)}"
             + ("" if card.listed else "; nobody listed it")
         )
     if selection.denied:
-        typer.echo("not asked:")
+        print_line("not asked:")
     for denied in selection.denied:
-        typer.echo(f"     {denied.model:<32} {denied.rule}: {denied.reason}")
-    typer.echo(f"judged by {', '.join(judging.models)}: {judging.reason}")
+        print_line(f"     {denied.model:<32} {denied.rule}: {denied.reason}")
+    print_line(f"judged by {', '.join(judging.models)}: {judging.reason}")

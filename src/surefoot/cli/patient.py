@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli.common import command
+from surefoot.cli.screen import print_line
 
 
 @command
@@ -16,4 +17,4 @@ def patient(
     """Write a bundled patient: a git repository with a bug, its tests and its ISSUE.md."""
     from surefoot.patients import materialise
 
-    typer.echo(f"wrote {materialise(name, dest)}")
+    print_line(f"wrote {materialise(name, dest)}")

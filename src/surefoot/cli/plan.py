@@ -23,6 +23,7 @@ from surefoot.cli.options import (
     UnsandboxedOption,
     UsdOption,
 )
+from surefoot.cli.screen import print_line, print_text
 from surefoot.cli.solve import (
     read_issue,
     read_profile,
@@ -120,10 +121,10 @@ def finish(outcome: "PlanOutcome", *, json: bool, quiet: bool) -> None:
     if json:
         print_json(_summary(outcome))
     elif quiet or not passed or outcome.plan is None:
-        typer.echo(f"{outcome.plan_id} {outcome.status}: {outcome.reason}")
+        print_line(f"{outcome.plan_id} {outcome.status}: {outcome.reason}")
     else:
-        typer.echo(overview(outcome.plan))
-        typer.echo(
+        print_text(overview(outcome.plan))
+        print_line(
             f"Read it: {outcome.folder}/ROADMAP.md. Do it: `surefoot run {outcome.plan_id}`."
         )
     raise typer.Exit(EXIT_CODES[outcome.status])

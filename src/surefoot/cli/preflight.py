@@ -14,6 +14,7 @@ from surefoot.cli.common import (
     to_write,
     write_whole,
 )
+from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ def _finish(
         print_json({"ok": not problems, "checked": told, "problems": plain(list(problems))})
     else:
         for problem in problems:
-            typer.echo(problem.told)
-        typer.echo(f"{told}: {len(problems) or 'nothing'} wrong")
+            print_line(problem.told)
+        print_line(f"{told}: {len(problems) or 'nothing'} wrong")
     if problems:
         raise typer.Exit(_WRONG)
 
@@ -116,11 +117,11 @@ def _list(real: "Inventory", *, json: bool) -> None:
         print_json(plain(real))
         return
     for route in real.routes:
-        typer.echo(f"{route.told}  {route.file}:{route.line}")
+        print_line(f"{route.told}  {route.file}:{route.line}")
     for command in real.commands:
         options = " ".join(sorted(command.options))
-        typer.echo(f"{command.told} {options}  {command.file}:{command.line}")
+        print_line(f"{command.told} {options}  {command.file}:{command.line}")
     for route in real.unmounted:
-        typer.echo(f"not mounted: {route.told}  {route.file}:{route.line}")
+        print_line(f"not mounted: {route.told}  {route.file}:{route.line}")
     for note in real.unread:
-        typer.echo(f"not read: {note.told}")
+        print_line(f"not read: {note.told}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from surefoot.cli.common import NO
+from surefoot.cli.screen import print_line
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome
@@ -36,22 +37,22 @@ def side_by_side(
     awaited = await_runs(spawn_runs(project, requests, around, jobs=len(requests)))
     for one in awaited:
         if one.error:
-            typer.echo(f"{one.run_id} did not begin: {one.error}", err=True)
+            print_line(f"{one.run_id} did not begin: {one.error}", err=True)
     ran = [one.run_id for one in awaited if one.outcome is not None]
     if not ran:
         # Refused as it would be alone; an interrupt has been told.
         raise awaited[0].refusal or typer.Exit(1)
     results = consolidate_results(project, ran)
     for line in _lines(results):
-        typer.echo(line, err=True)
+        print_line(line, err=True)
     if RunStatus.COMPLETE not in results.by_status:
         return outcome(project, ran[0])
     choice = run_roundtable(project, ran, around)
     if choice.run_id is None:
-        typer.echo("the reviewers agree on none; `surefoot diff RUN` shows each", err=True)
+        print_line("the reviewers agree on none; `surefoot diff RUN` shows each", err=True)
         raise typer.Exit(NO)
     same = f", and so does {', '.join(choice.same)}" if choice.same else ""
-    typer.echo(f"the roundtable keeps {choice.run_id}{same}", err=True)
+    print_line(f"the roundtable keeps {choice.run_id}{same}", err=True)
     return outcome(project, choice.run_id)
 
 

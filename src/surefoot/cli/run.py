@@ -30,6 +30,7 @@ from surefoot.cli.options import (
     UsdOption,
 )
 from surefoot.cli.plan import read_plan
+from surefoot.cli.screen import print_line
 from surefoot.cli.solve import (
     finish,
     read_profile,
@@ -122,7 +123,7 @@ def _finish_team(turnout: "Turnout", *, json: bool) -> NoReturn:
     if json:
         print_json({"accepted": turnout.accepted, "left": turnout.left})
     for line in () if json else told(turnout):
-        typer.echo(line)
+        print_line(line)
     last = turnout.last
     raise typer.Exit(EXIT_CODES[last.status] if last else 0)
 
@@ -138,7 +139,7 @@ def status(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption 
         print_json(seen.as_json())
         return
     for line in seen.lines():
-        typer.echo(line)
+        print_line(line)
 
 
 def _find(project: "Project", given: str | None) -> "Plan":

@@ -34,6 +34,7 @@ from surefoot.cli.options import (
     UnsandboxedOption,
     UsdOption,
 )
+from surefoot.cli.screen import print_line, print_text
 from surefoot.errors import AcceptError, SurefootError, UsageError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def told_with_its_run(project: "Project", run_id: "RunId", *, json: bool) -> Ite
         ):  # where nothing can be read, the error itself is all there is to tell
             summary = broken_off(project, run_id, str(error) if meant else repr(error))
             if summary is not None:
-                typer.echo(f"surefoot: {summary['reason']}", err=True)
+                print_text(f"surefoot: {summary['reason']}", err=True)
                 if json:
                     print_json(summary)
                 if meant:
@@ -176,17 +177,17 @@ def finish(
             commit = take_over(project, summary["run_id"], around)
         except AcceptError as error:
             summary, code = {**summary, "not_accepted": str(error)}, NO
-            typer.echo(f"surefoot: not accepted: {error}", err=True)
+            print_text(f"surefoot: not accepted: {error}", err=True)
         else:
             summary = {**summary, "commit": commit}
             if not json and not quiet:
-                typer.echo(f"accepted as {commit}", err=True)
+                print_line(f"accepted as {commit}", err=True)
     if json:
         print_json(summary)
     elif not quiet:
-        typer.echo(result.report)
+        print_text(result.report)
     else:
-        typer.echo(f"{summary['run_id']} {summary['status']}: {summary['reason']}")
+        print_line(f"{summary['run_id']} {summary['status']}: {summary['reason']}")
     raise typer.Exit(code)
 
 

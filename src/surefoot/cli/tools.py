@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli.common import NO, JsonOption, RepoOption, command, open_here, print_json
+from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def list_tools(repo: RepoOption = Path(), json: JsonOption = False) -> None:
         print_json({"tools": [_row(one) for one in rows]})
         return
     if not rows:
-        typer.echo("no run has forged a tool here yet")
+        print_line("no run has forged a tool here yet")
     for one in rows:
         row = _row(one)
         marks = [m for m in ("serves", "incumbent", "compatibility") if row[m]]
-        typer.echo(
+        print_line(
             f"{row['version']:<40} {row['state']:<10} {row['successes']} of {row['calls']} calls"
             f"  {row['capability']}{'  ' + ', '.join(marks) if marks else ''}"
         )
@@ -77,10 +78,10 @@ def show(name: NameArgument, repo: RepoOption = Path(), json: JsonOption = False
         print_json({"tools": rows})
         return
     for row in rows:
-        typer.echo(row["version"])
+        print_line(str(row["version"]))
         for key, value in row.items():
             if key != "version":
-                typer.echo(f"  {key}: {'no data' if value is None else value}")
+                print_line(f"  {key}: {'no data' if value is None else value}")
 
 
 @app.command("decisions")
@@ -99,11 +100,11 @@ def decisions(
     for row in rows:
         judged = f"  [{row['judged']}]" if row["judged"] else ""
         back = f"; {str(row['restored'])[:12]} serves again" if row["restored"] else ""
-        typer.echo(
+        print_line(
             f"{row['at']}  {row['version']}  {row['decision']}: {row['before']} -> {row['after']}"
-            f" after {row['calls']} calls ({row['policy']}, {row['effect']}){judged}\n"
-            f"    {row['rationale']}{back}"
+            f" after {row['calls']} calls ({row['policy']}, {row['effect']}){judged}"
         )
+        print_line(f"    {row['rationale']}{back}")
 
 
 @app.command("promote")
@@ -148,9 +149,9 @@ def migrate(reason: ReasonOption, apply: ApplyOption = False, repo: RepoOption =
 
     versions = move_over(project, _act(reason, apply=apply))
     for version in versions:
-        typer.echo(f"{version}: probation, with a compatibility mark")
+        print_line(f"{version}: probation, with a compatibility mark")
     if not versions:
-        typer.echo("every kept tool has a life cycle")
+        print_line("every kept tool has a life cycle")
     else:
         _hint(apply)
 
@@ -168,18 +169,18 @@ def metrics(repo: RepoOption = Path(), json: JsonOption = False) -> None:
         print_json({"metrics": [plain(one) for one in found]})
         return
     if not found:
-        typer.echo("no run has forged a tool here yet")
+        print_line("no run has forged a tool here yet")
     for one in found:
         facts = plain(one)
         assert isinstance(facts, dict)  # noqa: S101  # a dataclass is one
-        typer.echo(facts.pop("policy"))
+        print_line(facts.pop("policy"))
         facts.pop("calibration")
         for key, value in facts.items():
-            typer.echo(f"  {key.replace('_', ' ')}: {'no data' if value is None else value}")
+            print_line(f"  {key.replace('_', ' ')}: {'no data' if value is None else value}")
         for fit in one.calibration.classes:
             told = "no data" if fit.multiplier is None else f"{fit.multiplier:.2f} times all"
             mark = "  REPORTED: more than twice the rate of all" if fit.is_reported else ""
-            typer.echo(f"  class {fit.capability}: {fit.decisions} judged, {told}{mark}")
+            print_line(f"  class {fit.capability}: {fit.decisions} judged, {told}{mark}")
 
 
 @policy.command("show")
@@ -195,18 +196,18 @@ def show_policy(repo: RepoOption = Path(), json: JsonOption = False) -> None:
         print_json(plain(found))
     else:
         rollout = found.rollout
-        typer.echo(_constants(found.policy))
+        print_line(_constants(found.policy))
         for capability, own in found.profiles:
-            typer.echo(f"for {capability}: {_constants(own)}")
-        typer.echo(f"can be set: {', '.join(p.version for p in found.known)}")
-        typer.echo(
+            print_line(f"for {capability}: {_constants(own)}")
+        print_line(f"can be set: {', '.join(p.version for p in found.known)}")
+        print_line(
             f"capture {_on(rollout.capture)}, shadow {_on(rollout.shadow)}, "
             f"enforcement {_on(rollout.enforced)}, kill switch {rollout.kill_switch or 'open'}"
         )
         for one in found.readiness.requirements:
             let = one.gap in found.readiness.approved and not one.met
             mark = "met" if one.met else "let pass" if let else "MISSING"
-            typer.echo(f"  {one.name}: {mark}: {one.told}")
+            print_line(f"  {one.name}: {mark}: {one.told}")
     if found.readiness.refused:
         raise typer.Exit(NO)
 
@@ -225,7 +226,7 @@ def set_policy(
     from surefoot.toolkeeping import set_policy as put
 
     found = put(project, version, capability, _act(reason, apply=apply))
-    typer.echo(f"{'in force' if apply else 'would be in force'}: {_constants(found)}")
+    print_line(f"{'in force' if apply else 'would be in force'}: {_constants(found)}")
     _hint(apply)
 
 
@@ -242,7 +243,7 @@ def rollback(
     from surefoot.toolkeeping import roll_back
 
     found = roll_back(project, capability, _act(reason, apply=apply))
-    typer.echo(f"{'in force again' if apply else 'would be in force again'}: {_constants(found)}")
+    print_line(f"{'in force again' if apply else 'would be in force again'}: {_constants(found)}")
     _hint(apply)
 
 
@@ -255,9 +256,9 @@ def approve(reason: ReasonOption, apply: ApplyOption = False, repo: RepoOption =
 
     found = approve_enforcement(project, _act(reason, apply=apply))
     for one in found.refused:
-        typer.echo(f"{'let pass' if apply else 'would let pass'}: {one.name}: {one.told}")
+        print_line(f"{'let pass' if apply else 'would let pass'}: {one.name}: {one.told}")
     if not found.refused:
-        typer.echo("enforcement waits for nothing")
+        print_line("enforcement waits for nothing")
     else:
         _hint(apply)
 
@@ -268,7 +269,7 @@ def _move(repo: Path, name: str, act: "OperatorAct", how: "Act") -> None:
 
     event = move(project, name, act, how)
     does = "" if how.apply else "would be "
-    typer.echo(f"{event.version} {does}{act}d: {event.before} -> {event.after}")
+    print_line(f"{event.version} {does}{act}d: {event.before} -> {event.after}")
     _hint(how.apply)
 
 
@@ -280,7 +281,7 @@ def _act(reason: str, *, apply: bool) -> "Act":
 
 def _hint(apply: bool) -> None:  # noqa: FBT001  # the option itself
     if not apply:
-        typer.echo("nothing was changed; --apply does it")
+        print_line("nothing was changed; --apply does it")
 
 
 def _row(one: "Listed") -> dict[str, object]:
