@@ -4,6 +4,7 @@ No example stands here as it is, or every scanner would raise alarm: they are pu
 """
 
 import base64
+import json
 import random
 import string
 import sysconfig
@@ -112,6 +113,36 @@ def test_a_secret_is_hidden_and_its_surroundings_stay(
     assert redact(hidden) == hidden
 
 
+ENCRYPTED = f"Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{noise(32, HEX)}\n\n"
+MARGINS = {
+    "none": "{line}",
+    "file_read": "{number:>2} | {line}",
+    "narrow": "{number:5}| {line}",
+    "cat -n": "{number:6}\t{line}",
+    "grep -n": "{number}:{line}",
+    "quotation": "> {line}",
+    "pytest": "E   {line}",
+    "added": "+{line}",
+    "removed": "-{line}",
+}
+
+
+@pytest.mark.parametrize("header", ["", ENCRYPTED], ids=["plain", "encrypted"])
+@pytest.mark.parametrize("margin", MARGINS.values(), ids=MARGINS)
+def test_a_key_that_was_cut_off_is_hidden_behind_any_margin(margin: str, header: str) -> None:
+    """As a tool shows the first lines of its file, also as JSON; what follows them stays."""
+    lines = f"-----BEGIN {RSA}-----\n{header}{KEY_LINES}".split("\n")
+    text = "\n".join(margin.format(number=n, line=line) for n, line in enumerate(lines, 1))
+    first = text.partition("-----BEGIN")[0]
+    assert redact(text) == f"{first}[redacted:private-key]"
+    quoted, head = json.dumps(text), json.dumps(first)[:-1]
+    assert redact(quoted) == f"{head}[redacted:private-key]"
+    assert (
+        redact(f"{text}\nE   assert x\n> and on")
+        == f"{first}[redacted:private-key]E   assert x\n> and on"
+    )
+
+
 SHA1, SHA256, UUID = noise(40, HEX), noise(64, HEX), "9b2f6c1e-3d4a-4f5b-8c7d-0e1f2a3b4c5d"
 LEFT_ALONE = [
     "",
@@ -188,6 +219,7 @@ LEFT_ALONE = [
     f"AKIA{noise(30, B32)}",
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     f'if "-----BEGIN {RSA}-----" in text:',
+    f"> -----BEGIN {RSA}-----\n> is how it begins\nE   assert 1\n 2 | Version: 3",
     "eyJ is base64 of an opening brace",
     "eyJhbGciOiJIUzI1NiJ9",
     "ghp_short",
@@ -305,6 +337,7 @@ LONG = [
     "://" + "a" * 90 + ":",
     "-----BEGIN PRIVATE" + " KEY-----",
     "-----BEGIN PRIVATE" + " KEY-----aaaaaaaaaaaaaaaaaaaaaaaa-",
+    "-----BEGIN PRIVATE" + " KEY-----\n 2 | ",
     "authorization: bearer ",
     "basic aaaaaaaaaaaaaaaa",
     "--a-b-password ",

@@ -171,6 +171,11 @@ def _named(kind: str, anchors: str, pattern: str, accepts: Callable[[str], bool]
 
 
 _PEM_TITLE: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_MARGIN: Final = r"(?:\d{1,6}[ \t]?[|:-]|\d{1,6}(?:\t|\\t)|[>|E+-])[ \t]{0,40}"
+"""What a tool writes before each line of a file: its number, a quotation mark, pytest's `E`, the sign of a diff."""
+_PEM_HEADER: Final = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID):[^\n\\]{0,200}"
+_PEM_LINE: Final = rf"[A-Za-z0-9+/=]{{16}}|{_PEM_HEADER}|[ \t]{{0,40}}(?:\n|\\n)"
+"""How a line of a key that was cut off begins."""
 _NAME: Final = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|credential|"
     r"(?:(?<=api)|(?<=api[_-])|(?<=auth)|(?<=auth[_-])|(?<=access|secret|master)|(?<=(?:access|secret|master)[_-])|"
@@ -197,7 +202,7 @@ _DETECTORS: Final = (
         rf"-----BEGIN {_PEM_TITLE}"
         rf"(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END {_PEM_TITLE}"
         # One that was cut off: what still looks like its lines.
-        r"|(?:[A-Za-z0-9+/=]{16,}+|[\s\"'+,]|\\[nrt])*+)",
+        rf"|(?:[A-Za-z0-9+/=]{{16,}}+|{_PEM_HEADER}|{_MARGIN}(?={_PEM_LINE})|[\s\"'+,]|\\[nrt])*+)",
         _holds_key_text,
     ),
     _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"A[KSBC][IC]A[A-Z2-7]{16}(?![A-Za-z0-9])"),
