@@ -96,6 +96,13 @@ HIDDEN = [
     ("secret", "https://host/?access_token={}&x=1", N32),
     ("secret", '"{{\\"token\\": \\"{}\\"}}"', N24),
     ("secret", "private_key_id=ok encryption_key={}", noise(32, HEX)),
+    *(
+        ("secret", 'DB_PASSWORD="{}"', f"{N16[:5]}{sign}{N16[5:]}{sign}")
+        for sign in (",", ";", "&", "<", ">", "(", ")", "{", "}", "[", "]", "|", "=", "?")
+    ),
+    ("secret", "password: '{}' # of db", f"${PASSWORD}"),
+    ("secret", '{{"password":"{}"}}', f"{N16}\\u0026{N16}"),
+    ("secret", '"{{\\"password\\": \\"{}\\"}}"', f"{N16}\\\\u003c{N16}"),
 ]  # fmt: skip
 
 
@@ -181,6 +188,19 @@ LEFT_ALONE = [
     "api_key: '{{ vault_key_1 }}'",
     "token: '%(token1)s'",
     "password=$DB_PASSWORD1",
+    'password="$DB_PASSWORD1"',
+    'password="${DB_PASSWORD_1}"',
+    'password="$(pass show db-1)"',
+    "password = '$6$rounds=5000$a1B2c3D4$e5F6g7H8'",
+    'token = "$HOME/.tok3n-x9"',
+    'password="{{db_password_1}}"',
+    "password = f'{user_9}-{pin_7}'",
+    "password = '<db-pass-1>'",
+    'token = "[a-z0-9_]+|x{3,4}"',
+    'token = "Jobs[-1].J0bId"',
+    'token = "next(tokens)"',
+    'password: "contact us, or ask (nobody)"',
+    '"password=" + quote("a,b;c")',
     "token_url = 'https://auth1.host2.io/v2/t0ken'",
     "secret_name = 'projects/12345/secrets/x1y2z3'",
     "key = 'a1b2c3d4e5f6g7h8'",
@@ -327,6 +347,8 @@ LONG = [
     "password=",
     "password:",
     "token = 'x' ",
+    'token = "a{b<c[',
+    'token = "\\u0026',
     "api_key: str = ",
     "eyJ",
     "-eyJabcdefgh",

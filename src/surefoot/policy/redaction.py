@@ -72,7 +72,9 @@ class Redactor:
 # --- what looks like a secret ---------------------------------------------------------------------
 
 _NO_VALUE: Final = re.compile(
-    r"(?i)example|change_?me|placeholder|dummy|your|redacted|x{4}|\*{3}|\.{3}|%\(|%s|^[$%]|<|\{"
+    r"(?i)example|change_?me|placeholder|dummy|your|redacted|x{4}|\*{3}|\.{3}|%\(|%s|^%"
+    # A variable or a hash of `crypt`; a template; an index, a class of a regular expression.
+    r"|^\$(?:[({]|\w+(?:$|[-$/:.@\[]))|^[<{]|<[^<>]*>|\{[^{}]*\}|\{\{|\$\{|\[(?:-?\d*\]|\^|a-z|0-9)"
 )
 _VERSION: Final = re.compile(r"(?i)[v^~]?\d+(?:\.\d+)+(?:[.+-]?[a-z]+[.-]?\d*)*")
 _SEPARATORS: Final = frozenset("_-./:@ ")
@@ -191,8 +193,10 @@ _QUOTE: Final = r"\\{0,4}[\"'`]"
 _ANNOTATION: Final = r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.|\[\] ]{0,40}(?==)"
 _BECOMES: Final = r"[ \t]{0,8}(?::=|=>|={1,3}|:|(?<=[\"']),)[ \t]{0,8}"
 _VALUE: Final = (
-    rf"(?:[bru]{{0,2}}{_QUOTE}|(?=[^\s\"'`\\,;&<>(){{}}\[\]|=?]{{8,400}}+(?![(\[{{])))"
-    r"(?P<secret>[^\s\"'`\\,;&<>(){}\[\]|=?]{8,}+={0,2})"
+    rf"(?:[bru]{{0,2}}(?P<quote>{_QUOTE})|(?=[^\s\"'`\\,;&<>(){{}}\[\]|=?]{{8,400}}+(?![(\[{{])))"
+    # Between quotes any sign may stand, also as JSON escapes it; without them it may end the value.
+    r"(?P<secret>(?(quote)(?:[^\s\"'`\\]|\\{1,4}u[0-9A-Fa-f]{4}){8,}+"
+    r"|[^\s\"'`\\,;&<>(){}\[\]|=?]{8,}+={0,2}))"
 )
 
 _DETECTORS: Final = (
