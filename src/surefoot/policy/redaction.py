@@ -192,6 +192,11 @@ _NAME: Final = (
 _QUOTE: Final = r"\\{0,4}[\"'`]"
 _ANNOTATION: Final = r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.|\[\] ]{0,40}(?==)"
 _BECOMES: Final = r"[ \t]{0,8}(?::=|=>|={1,3}|:|(?<=[\"']),)[ \t]{0,8}"
+_BREAK: Final = rf"[ \t]{{0,8}}\r?\n[ \t]{{0,40}}(?:{_MARGIN})?"
+_NEXT_LINE: Final = (
+    rf"(?:(?<!,)(?<!,[ \t])[(\\]?{_BREAK}(?=[bru]{{0,2}}{_QUOTE})|[>|][+-]?\d?{_BREAK})?"
+)
+"""The value of a name may stand in the next line: between quotes, or as a block of YAML."""
 _VALUE: Final = (
     rf"(?:[bru]{{0,2}}(?P<quote>{_QUOTE})|(?=[^\s\"'`\\,;&<>(){{}}\[\]|=?]{{8,400}}+(?![(\[{{])))"
     # Between quotes any sign may stand, also as JSON escapes it; without them it may end the value.
@@ -287,7 +292,7 @@ _DETECTORS: Final = (
     _named(
         "secret",
         "pass pwd secret token credential key",
-        rf"{_NAME}(?:{_QUOTE}\]?)?(?:{_ANNOTATION})?{_BECOMES}{_VALUE}",
+        rf"{_NAME}(?:{_QUOTE}\]?)?(?:{_ANNOTATION})?{_BECOMES}{_NEXT_LINE}{_VALUE}",
         _is_random,
     ),
     _named(
@@ -320,9 +325,14 @@ def _secrets(
     place = lowered.find(anchor)
     while place >= 0:
         match = detector.pattern.match(text, place)
+        after = place + len(anchor)
         if match and detector.accepts(match["secret"]):
             yield match.span("secret")
-        place = lowered.find(anchor, match.end() if match else place + len(anchor))
+            after = match.end()
+        elif match:
+            # What was taken for the value in the next line may be a name with its own.
+            after = text.find("\n", place, match.end()) + 1 or match.end()
+        place = lowered.find(anchor, after)
 
 
 def _without(text: str, found: list[tuple[int, int, int, str]]) -> str:
