@@ -92,6 +92,7 @@ _FEWEST_CHARS: Final = 6
 """Different ones."""
 _SHORTEST_OF_LETTERS: Final = 20
 """A shorter value without a digit or a sign is taken for a name."""
+_FEWEST_OF_SESSION: Final = 16
 _JUDGED_CHARS: Final = 80
 
 
@@ -122,8 +123,29 @@ _KNOWN_TO_ALL: Final = re.compile(
 
 
 def _is_password(value: str) -> bool:
-    """Whether the password of a URL is one that somebody could lose."""
-    return not (_KNOWN_TO_ALL.fullmatch(value) or _NO_VALUE.search(value))
+    """Whether a password is one that somebody could lose; in a usage line it stands in brackets."""
+    return not (_KNOWN_TO_ALL.fullmatch(value.strip("[]")) or _NO_VALUE.search(value))
+
+
+def _is_password_of_url(value: str) -> bool:
+    """The same; with a slash it may be the path of a URL that has no password."""
+    if not _is_password(value):
+        return False
+    return "/" not in value or (len(value) >= _MIN_VALUE_CHARS and _is_random(value))
+
+
+def _is_password_of_user(value: str) -> bool:
+    """The same where prose and usage lines look alike: a short one of letters alone is a name."""
+    is_name = len(value) < _SHORTEST_OF_LETTERS and all(
+        c.isalpha() or c in _SEPARATORS for c in value
+    )
+    return _is_password(value) and not is_name
+
+
+def _is_session(value: str) -> bool:
+    """Whether a cookie among `a; b=…; c=…`, the first without its name, says who somebody is."""
+    texts = (cookie.partition("=")[2] or cookie for cookie in value.split(";"))
+    return any(len(text) >= _FEWEST_OF_SESSION and _is_random(text) for text in texts)
 
 
 def _is_basic(value: str) -> bool:
@@ -134,6 +156,11 @@ def _is_basic(value: str) -> bool:
         return False
     user, _, password = decoded.partition(b":")
     return bool(user and password) and decoded.isascii() and decoded.decode().isprintable()
+
+
+def _is_encoded_key(value: str) -> bool:
+    """Whether this is the base64 of a private key's block, not of a certificate."""
+    return b"PRIVATE KEY" in base64.b64decode(value[: len(value) // 4 * 4])
 
 
 def _holds_key_text(value: str) -> bool:
@@ -180,6 +207,8 @@ _PEM_LINE: Final = rf"[A-Za-z0-9+/=]{{16}}|{_PEM_HEADER}|[ \t]{{0,40}}(?:\n|\\n)
 """How a line of a key that was cut off begins."""
 _NAME: Final = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|credential|"
+    # `pass` alone is a word of Python and of test reports.
+    r"(?<=_)pass|(?<=[\"'])pass(?=\\{0,4}[\"'])|(?<![A-Za-z0-9_-])pass(?=[ \t]{0,4}[:=][ \t]{0,4}[\"'])|"
     r"(?:(?<=api)|(?<=api[_-])|(?<=auth)|(?<=auth[_-])|(?<=access|secret|master)|(?<=(?:access|secret|master)[_-])|"
     r"(?<=account|private|signing)|(?<=(?:account|private|signing)[_-])|(?<=encryption)|(?<=encryption[_-]))key)"
     # `tokenizer` and `SECRETARY` are other words; `tokens`, `secretKey` and `TOKEN_2` are not.
@@ -204,6 +233,10 @@ _VALUE: Final = (
     r"|[^\s\"'`\\,;&<>(){}\[\]|=?]{8,}+={0,2}))"
 )
 
+_GAP: Final = rf"\s{{1,8}}(?:{_MARGIN})?"
+_COOKIE_NAME: Final = r"[A-Za-z0-9!#$%&*+.^_|~-]{1,80}+"
+_COOKIE_VALUE: Final = r"[^\s;,\"'`\\]{0,4096}+"
+
 _DETECTORS: Final = (
     _token(
         "private-key",
@@ -213,6 +246,12 @@ _DETECTORS: Final = (
         # One that was cut off: what still looks like its lines.
         rf"|(?:[A-Za-z0-9+/=]{{16,}}+|{_PEM_HEADER}|{_MARGIN}(?={_PEM_LINE})|[\s\"'+,]|\\[nrt])*+)",
         _holds_key_text,
+    ),
+    _token(
+        "private-key",
+        "LS0tLS1CRUdJT",  # `-----BEGIN`
+        r"LS0tLS1CRUdJT[A-Za-z0-9+/]{40,}+={0,2}",
+        _is_encoded_key,
     ),
     _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"A[KSBC][IC]A[A-Z2-7]{16}(?![A-Za-z0-9])"),
     _token(
@@ -272,9 +311,38 @@ _DETECTORS: Final = (
     _named(
         "url-password",
         "://",
-        r"://[^\s/:@\"'<>\\]{0,80}+:(?P<secret>[^\s/@\"'<>\\\[\]]{1,200}+)@"
+        # A number up to a slash is a port; what begins with a bracket is an address or a mark of ours.
+        r"://(?!\[)[^\s/:@\"'<>\\]{0,80}+:(?!\d{1,5}[/?#])(?P<secret>[^\s@\"'<>\\]{1,200}+)@"
         r"(?!(?:[A-Za-z0-9-]{1,63}\.){0,4}example\.(?:com|net|org))",
-        _is_password,
+        _is_password_of_url,
+    ),
+    _named("url-password", "://", r"://(?P<secret>[A-Za-z0-9._~%-]{20,200}+):?@", _is_random),
+    _named(
+        "password",
+        "curl",
+        r"(?i:curl)\b[^\n|;]{0,200}?[ \t](?:-[a-zA-Z]{0,8}u|--user)[ \t=]{0,4}"
+        r"[\"']?[^\s:\"'$]{1,80}:(?P<secret>[^\s\"'`\\]{1,200}+)",
+        _is_password_of_user,
+    ),
+    _named(
+        "password",
+        "machine default",
+        rf"(?:machine{_GAP}\S{{1,200}}+|default){_GAP}login{_GAP}\S{{1,200}}+{_GAP}"
+        rf"(?:account{_GAP}\S{{1,200}}+{_GAP})?password{_GAP}(?P<secret>[^\s\"'\\]{{1,200}}+)",
+        _is_password_of_user,
+    ),
+    _named(
+        "cookie",
+        "cookie",
+        rf"(?i:cookie)(?:{_QUOTE})?[ \t]{{0,4}}:[ \t]{{0,4}}(?:{_QUOTE})?{_COOKIE_NAME}="
+        rf"(?P<secret>{_COOKIE_VALUE}(?:;[ \t]{{0,4}}{_COOKIE_NAME}={_COOKIE_VALUE}){{0,50}}+)",
+        _is_session,
+    ),
+    _named(
+        "authorization",
+        "auth",
+        rf"(?i:auth)(?:{_QUOTE})?{_BECOMES}(?:{_QUOTE})?(?P<secret>[A-Za-z0-9+/]{{8,}}+={{0,2}})",
+        _is_basic,
     ),
     _named(
         "authorization",
@@ -293,6 +361,12 @@ _DETECTORS: Final = (
         "secret",
         "pass pwd secret token credential key",
         rf"{_NAME}(?:{_QUOTE}\]?)?(?:{_ANNOTATION})?{_BECOMES}{_NEXT_LINE}{_VALUE}",
+        _is_random,
+    ),
+    _named(
+        "secret",
+        "pass pwd secret token credential key",
+        rf"{_NAME}>\s{{0,8}}(?P<secret>[^\s<>]{{8,400}}+)\s{{0,8}}</",
         _is_random,
     ),
     _named(
