@@ -261,14 +261,15 @@ _DETECTORS: Final = (
     ),
     _token(
         "gitlab-token",
-        "gl",
-        r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_.-]{20,}+",
+        "gl GR1348941",
+        r"(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas|imt|ffct)-[A-Za-z0-9_.-]{20,}+"
+        r"|GR1348941[A-Za-z0-9_-]{20,}+)",
         _is_random,
     ),
     _token(
         "slack-token",
         "xox xapp-",
-        r"(?:xox[abeoprs]-[A-Za-z0-9-]{10,}+|xapp-\d-[A-Za-z0-9-]{20,}+)",
+        r"(?:xox[abceoprs]-[A-Za-z0-9-]{10,}+|xoxd-[A-Za-z0-9%/+=._-]{20,}+|xapp-\d-[A-Za-z0-9-]{20,}+)",
         _is_random,
     ),
     _named(
@@ -306,6 +307,44 @@ _DETECTORS: Final = (
         "SG. hvs. dckr_pat_ dop_v1_",
         r"(?:SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|hvs\.[A-Za-z0-9_-]{24,}+"
         r"|dckr_pat_[A-Za-z0-9_-]{24,}+|dop_v1_[0-9a-f]{64})",
+    ),
+    _token(
+        "service-token",
+        "shp dapi SK gls glc_ lin_api_ ntn_ secret_ figd_ ATATT3 dp. sbp_ sb_secret_ rubygems_ AGE-SECRET-KEY-1",
+        # Lengths and alphabets as in the rules of gitleaks and TruffleHog.
+        r"(?:shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}|dapi[a-f0-9]{32}(?:-\d)?|SK[A-Fa-f0-9]{32}"
+        r"|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,400}+={0,3}"
+        r"|lin_api_[A-Za-z0-9]{40}|ntn_[0-9]{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43}|figd_[A-Za-z0-9_-]{40,}+"
+        r"|ATATT3[A-Za-z0-9_=-]{150,}+|dp\.(?:ct|pt|st(?:\.[a-z0-9_-]{2,35})?|sa|scim|audit)\.[A-Za-z0-9]{40,44}"
+        r"|sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}+|rubygems_[a-f0-9]{48}"
+        r"|AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58})(?![A-Za-z0-9_])",
+        _is_random,
+    ),
+    # Of these only the last part is found, where they have no beginning to search for: an id stands there.
+    _named(
+        "service-token",
+        ":A",
+        r"(?<=[0-9]{8}):(?P<secret>A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])",  # Telegram
+        _is_random,
+    ),
+    _named(
+        "service-token",
+        ".",
+        r"(?:(?<=[MNO][A-Za-z0-9_-]{23})|(?<=[MNO][A-Za-z0-9_-]{25}))\.[A-Za-z0-9_-]{6}\."
+        r"(?P<secret>[A-Za-z0-9_-]{27,38})(?![A-Za-z0-9_-])",  # Discord
+        _is_random,
+    ),
+    _named(
+        "service-token",
+        ".atlasv1.",
+        r"(?<=[A-Za-z0-9]{14})\.atlasv1\.(?P<secret>[A-Za-z0-9_=-]{60,70})",  # Terraform
+        _is_random,
+    ),
+    _named(
+        "discord-webhook",
+        "discord",
+        r"(?i:discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/)\d{17,20}/(?P<secret>[A-Za-z0-9_-]{60,}+)",
+        _is_random,
     ),
     _named("azure-key", "AccountKey=", r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,}+)", _is_any),
     _named(
