@@ -48,8 +48,8 @@ def redactor_of(project: Project, environ: Mapping[str, str]) -> Redactor:
 
 def _is_secret_name(name: str) -> bool:
     plain = name.upper()
-    return plain == BEDROCK_KEY or plain.endswith(
-        ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
+    return plain in {BEDROCK_KEY, "TOKEN", "SECRET", "MYSQL_PWD"} or plain.endswith(
+        ("_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "_PASSPHRASE", "_PAT", "_CREDENTIALS")
     )
 
 

@@ -62,3 +62,22 @@ def test_what_a_cloud_is_asked_with_is_hidden_from_ledger_and_prompts() -> None:
     """Its key has a name of its own; where it is asked is no secret (SPEC F6)."""
     assert all(map(_is_secret_name, (*BEARER, "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")))
     assert not any(map(_is_secret_name, ("AWS_REGION", "AWS_PROFILE", "AWS_BEARER_TOKENS")))
+
+
+@pytest.mark.parametrize(
+    ("secret", "other"),
+    [
+        ("PGPASSWORD", "PGPASSFILE"),
+        ("PASSWORD", "PASSWORDS_FILE"),
+        ("TOKEN", "TOKENIZERS_PARALLELISM"),
+        ("SECRET", "SECRETS_FOLDER"),
+        ("MYSQL_PWD", "PWD"),
+        ("GITHUB_PAT", "PATH"),
+        ("smtp_pass", "SSH_ASKPASS"),
+        ("SSH_KEY_PASSPHRASE", "OLDPWD"),
+    ],
+)
+def test_what_a_tool_reads_a_secret_from_is_hidden(secret: str, other: str) -> None:
+    """By the names that tools have for it; folders, files and switches stay."""
+    assert _is_secret_name(secret)
+    assert not _is_secret_name(other)
