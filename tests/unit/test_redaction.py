@@ -109,6 +109,8 @@ HIDDEN = [
         for sign in (",", ";", "&", "<", ">", "(", ")", "{", "}", "[", "]", "|", "=", "?")
     ),
     ("secret", "password: '{}' # of db", f"${PASSWORD}"),
+    ("secret", 'password = "{}"', "$uper" + "S3cret!9"),
+    ("secret", "password: {}", "Correct" + "Horse#1"),
     ("gitlab-token", "{}", f"gloas-{noise(64, HEX)}"),
     ("gitlab-token", "{}", f"glimt-{noise(25, LOWER + DIGITS)}"),
     ("gitlab-token", "{}", f"glffct-{noise(20, URL_SAFE)}"),
@@ -255,6 +257,9 @@ LEFT_ALONE = [
     "token: '%(token1)s'",
     "password=$DB_PASSWORD1",
     'password="$DB_PASSWORD1"',
+    'password = "no-digit-Is-in-it!"',
+    "token = 'Bearer-Of-Version-2'",
+    'password_error = "Sorry!1"',
     "gloas-and-glimt-are-two-words-of-ours",
     "GR1348941 begins a token",
     "xoxd-is-a-cookie-of-a-browser",

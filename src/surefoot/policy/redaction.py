@@ -76,6 +76,8 @@ _NO_VALUE: Final = re.compile(
     # A variable or a hash of `crypt`; a template; an index, a class of a regular expression.
     r"|^\$(?:[({]|\w+(?:$|[-$/:.@\[]))|^[<{]|<[^<>]*>|\{[^{}]*\}|\{\{|\$\{|\[(?:-?\d*\]|\^|a-z|0-9)"
 )
+_PASSWORD_SORTS: Final = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)[^!#$^&*]*[!#$^&*]")
+"""Letters of both cases, a digit and a sign, as the rules for passwords have it; names have no such sign."""
 _VERSION: Final = re.compile(r"(?i)[v^~]?\d+(?:\.\d+)+(?:[.+-]?[a-z]+[.-]?\d*)*")
 _SEPARATORS: Final = frozenset("_-./:@ ")
 _PAIRS: Final = (
@@ -100,6 +102,8 @@ def _is_random(value: str) -> bool:
     """Whether a value is more like a key than like a name, a path, a version or a placeholder."""
     if _NO_VALUE.search(value) or _VERSION.fullmatch(value):
         return False
+    if _PASSWORD_SORTS.match(value):
+        return True
     head = value[:_JUDGED_CHARS]
     plain = sum(char.isalpha() or char in _SEPARATORS for char in head)
     if len(set(head)) < _FEWEST_CHARS or (plain == len(head) and plain < _SHORTEST_OF_LETTERS):
