@@ -517,8 +517,8 @@ def auditors_of(
     if wanted is None:
         return everyone
     chosen = tuple(a for a in everyone if a.tool in wanted)
-    # With an issue, tests that are asked for are run by the run itself.
-    if not chosen and "tests" not in wanted:
+    # With an issue it is the run's own tests that decide, and who looks beside them may have nothing to look at.
+    if bare and not chosen:
         raise SettingsError(
             f"no auditor of audit.tools ({', '.join(wanted)}) fits this project, so nothing would be looked at; "
             f"there are {', '.join(a.tool for a in everyone)}"
