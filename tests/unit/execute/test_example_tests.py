@@ -91,6 +91,14 @@ def test_only_what_can_be_told_for_sure_is_asked() -> None:
     assert shown("`add(2, 3)` gives -1", {"calc.py": CALC}, {"calc.py": CALC}) == []
 
 
+def test_an_example_is_of_the_whole_expression() -> None:
+    """What holds for the length of a result is not asked of the result; a number of items is asked of nothing."""
+    issue = "`len(add([2], [3]))` gives 0, should be 2"
+    assert shown(issue, {"calc.py": CALC}, {"calc.py": CALC}) == ["len(add([2], [3])) gives 2"]
+    counted = "`add([2], [3])` should return 2 items"
+    assert shown(counted, {"calc.py": CALC}, {"calc.py": CALC}) == []
+
+
 def test_a_function_that_the_base_does_not_know_is_new() -> None:
     """Nothing has to be run to see that the base does not do it; a name that it has in another form is not new."""
     issue = "`add(2, 3)` should return 5"

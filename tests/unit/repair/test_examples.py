@@ -161,3 +161,96 @@ def test_a_broken_doctest_does_not_hide_those_beside_it() -> None:
     """A line end within a quoted text is none that a doctest can hold; the other examples say what they said."""
     text = "\n    >>> f('ab')\n    'a'\n    >>> f('a\nb')\n    'a\nb'\n    >>> f('B')\n    ''\n"
     assert pairs(from_docstring(text, "f")) == [("f('ab')", "'a'"), ("f('B')", "''")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("`list(f([1, 2, 3], 2))` gives [[1, 2]], expected [[1, 2], [3]]", "list(f([1, 2, 3], 2))"),
+        ("`len(f([1]))` returns 3 but should be [[1, 2], [3]]", "len(f([1]))"),
+        ("`f('a').name` returns 1, should return [[1, 2], [3]]", "f('a').name"),
+        ("`f('a b').split(' ')` should be [[1, 2], [3]]", "f('a b').split(' ')"),
+        ("`f(2)[0]` should be [[1, 2], [3]]", "f(2)[0]"),
+        ("`f(1)(2)` should be [[1, 2], [3]]", "f(1)(2)"),
+        ("`not f(3)` returns True, expected [[1, 2], [3]]", "(not f(3))"),
+        ("`-f(2)` should be [[1, 2], [3]]", "(-f(2))"),
+        ("`f(2) + f(3)` should be [[1, 2], [3]], but it is 6", "(f(2) + f(3))"),
+        (
+            "    tuple(f([5,\n           6]))\n\nGot: 1\nExpected: [[1, 2], [3]]\n",
+            "tuple(f([5, 6]))",
+        ),
+        ("sorted(f('b'))  # -> [[1, 2], [3]]", "sorted(f('b'))"),
+        ("It should be:\n\n>>> print(f(1))  # it is 2, expected [[1, 2], [3]]\n", "f(1)"),
+        ("- f(1)\n\nExpected: [[1, 2], [3]]", "f(1)"),
+        ("assert f(1) == [[1, 2], [3]]", "f(1)"),
+        ("x = f(1)  # should be [[1, 2], [3]]", "f(1)"),
+        ("**f(1)** should be [[1, 2], [3]]", "f(1)"),
+        ("f(1), it says, should be [[1, 2], [3]]", "f(1)"),
+    ],
+)
+def test_the_whole_expression_is_what_gives_the_value(text: str, told: str) -> None:
+    """Of an issue all that stands around the call, between backticks or on its line of code, counts."""
+    assert pairs(from_issue(text, "f")) == [(told, "[[1, 2], [3]]")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`await f(1)` returns 2, expected 3",
+        "`json.loads(f(1))` should be 3",
+        "`eval('1') + f(1)` should be 3",
+        "`f(1).__class__` should be 3",
+        "`[n for n in f(1)]` should be 3",
+        "`'f(1)'` should be 3",
+        "I see that len(f(1)) is 2, it should be 3",
+        "There not f(1) should be True",
+        "not f(1) -> True",
+        "The name f('a').name should be 'b'",
+        "Then f(2) + 1 should be 5, but it is 6",
+        "Then 1 - f(2) should be 5, but it is 6",
+        "Then -f(2) should be 5",
+        "x = g(1, f(2))  # should be 5",
+        "`f(1) == 3` is False, expected True",
+        "`f(1)` is 3; `g(f(2))` should be 5",
+    ],
+)
+def test_a_part_of_something_else_is_no_example(text: str) -> None:
+    """What a call gives is not told where only that of an expression is, which cannot be taken as it stands."""
+    assert from_issue(text, "f") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`f(5)` should return 3 items, it returns 4",
+        "`f(5)` should return `3` items",
+        "`f(5)` should be 3 times as large",
+        "`f(5)` must be 2 or more",
+        "`f(5)` should return 5 % of it",
+        "f(5) is 1 day off",
+    ],
+)
+def test_a_number_of_something_is_no_value(text: str) -> None:
+    """Three items are not the number 3."""
+    assert from_issue(text, "f") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`f(5)` should return 3 when it is sorted",
+        "`f(5)` should return 3, items or not",
+        "`f(5)` expected 3 got 4",
+        "`f(5)` should be 3 and not 4",
+        "    f(5)\n\nGot: 4\nExpected: 3\n\nThe docstring says what it is for.\n",
+    ],
+)
+def test_a_sentence_may_go_on_behind_a_number(text: str) -> None:
+    """Words that follow a value are none that it counts."""
+    assert pairs(from_issue(text, "f")) == [("f(5)", "3")]
+
+
+def test_a_call_of_the_result_is_no_example_of_a_docstring() -> None:
+    """Its arguments are not those of the function; nor are they where an issue shows one."""
+    assert from_docstring(">>> f(1)(42)\n'0042'\n", "f") == ()
+    assert arguments_of("f(1)(42)") is None

@@ -42,11 +42,44 @@ _FORMULA: Final = re.compile(r"\s*[-+*/%]+\s*[\d('\"\[]")
 _RESULT: Final = re.compile(r"=\s*([^=]+)$")
 _UNSURE: Final = re.compile(r"\(\s*('[^']*'|\"[^\"]*\"|[-+\d.]+)\s*\)")
 """One value in parentheses: people who write it may mean a tuple."""
+_UNIT: Final = re.compile(
+    r"`?(?:[ \t]*[%°$£€]|[ \t]+(?!(?:actual|actually|after|again|also|always|and|as|at|because|before|but|by|due|even|for|"
+    r"found|gave|gets?|gives?|got|here|if|in|instead|is|like|not|now|on|only|otherwise|rather|received|returned|returns?|"
+    r"since|so|then|though|too|unless|was|when|where|whereas|which|while|with|without)\b)[^\W\d_])",
+    re.IGNORECASE,
+)
+"""What follows a number that counts or measures something, as in `3 items`: such a number is not the value itself."""
+_COMPARED: Final = re.compile(r"\s*==\s*")
+_LEAD: Final = re.compile(r"\s*(?:(?:>>>|[-*+>]|\d+[.)])\s+)*")
+"""A prompt, or the mark of a list's item, before a line of code."""
+_JOINED_BEFORE: Final = re.compile(
+    r"(?:\w[\[(][^()\[\]]*|[-+~]|\b(?:not|await)\s+|[\w)\]}'\"]\s*(?:[+/%@&|^]|<<|[<>]=?|[!=]=)\s*|"
+    r"[\w)\]}'\"]\s+\*{1,2}\s+|[\d)\]}'\"]\s*-\s*)$"
+)
+"""What makes the call behind it a part of an expression: an open call, an operator and what stands before that."""
+_JOINED_AFTER: Final = re.compile(
+    r"\.[A-Za-z_]|[\[(]|\s*(?:(?:[+%@^]|//?|<<|>>|[<>]=?|!=)\s*\S|[-*&|]{1,2}\s*(?:[\d('\"\[{]|[A-Za-z_]\w*\())"
+)
+_PARTS: Final = (
+    ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.Dict, ast.List, ast.Name, ast.Set,
+    ast.Slice, ast.Subscript, ast.Tuple, ast.UnaryOp, ast.boolop, ast.cmpop, ast.expr_context, ast.keyword,
+    ast.operator, ast.unaryop,
+)  # fmt: skip
+"""What an expression around a call is made of."""
+_PURE: Final = frozenset(
+    {
+        "abs", "all", "any", "bool", "bytes", "dict", "divmod", "float", "frozenset", "int", "len", "list", "max", "min",
+        "next", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type",
+    }
+)  # fmt: skip
+"""Names that it may hold beside the function's. A text of somebody else's becomes a program, so none that does anything."""
 _PROMPT: Final = re.compile(r"^(?=[ \t]*>>>)", re.MULTILINE)
 """Where an example of a doctest begins."""
 _MOST_ROWS: Final = 100
 _REACH: Final = 400
 """Characters after a call within which an issue names the expected value."""
+_LONGEST: Final = 2_000
+"""Characters of a call, and of a line of code around one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +87,7 @@ class Example:
     """One call with literal arguments, and what it should give."""
 
     call: str
-    """Source, e.g. `add(1, 2)`."""
+    """Source, e.g. `add(1, 2)`; of an issue the whole expression that the call is a part of, e.g. `len(parts(1))`."""
     expected: str | None
     """A literal; None when the text does not say."""
     origin: str
@@ -152,7 +185,7 @@ def _row(names: Sequence[str], value: ast.expr) -> dict[str, ast.expr]:
 def arguments_of(call: str) -> tuple[object, ...] | None:
     """The values of a call's positional arguments when all are literals and there are no keywords."""
     node = expression_of(call)
-    if not isinstance(node, ast.Call) or node.keywords:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         return None
     try:
         return tuple(literal(a) for a in node.args)
@@ -250,7 +283,7 @@ def _doctests(text: str, name: str, origin: str) -> Iterator[Example]:
     pieces = [whole] if whole is not None else [_session(p) or [] for p in _PROMPT.split(text)]
     for example in chain.from_iterable(pieces):
         call = example.source.strip()
-        if not _is_plain(call) or not _calls(call, name):
+        if not _is_plain(call, name):
             continue
         want = example.want.strip()
         yield Example(call=call, expected=want if is_literal(want) else None, origin=origin)
@@ -264,17 +297,17 @@ def _session(text: str) -> list[doctest.Example] | None:
         return None
 
 
-def _calls(call: str, name: str) -> bool:
-    return re.match(rf"{re.escape(name)}\s*\(", call) is not None
-
-
 def _arrows(text: str, name: str, origin: str) -> Iterator[Example]:
     """`f(x) -> y` in its many spellings, the value on the same line."""
-    for call, end in _calls_in(text, name):
-        after = _AFTER.match(text, end)
-        value = literal_prefix(text[after.end() :].partition("\n")[0]) if after else None
-        if value is not None and not (origin == "issue" and _reports_wrong(text[end:])):
-            yield Example(call=call, expected=value, origin=origin)
+    for shown in _shown_in(text, name):
+        after = _AFTER.match(text, shown.end)
+        if after is None or (origin == "issue" and _reports_wrong(text[shown.end :])):
+            continue
+        line = text[after.end() :].partition("\n")[0]
+        value = _said_value(line) if origin == "issue" else literal_prefix(line)
+        fits = bool(shown.code) if origin == "issue" else _is_plain(shown.code, name)
+        if value is not None and fits:
+            yield Example(call=shown.code, expected=value, origin=origin)
 
 
 def _reports_wrong(rest: str) -> bool:
@@ -289,47 +322,141 @@ def _says(text: str) -> bool:
 
 def _told(text: str, name: str) -> Iterator[Example]:
     """A call, then somewhere near `expected y`."""
-    calls = list(_calls_in(text, name))
-    for index, (call, end) in enumerate(calls):
-        limit = (
-            calls[index + 1][1] - len(calls[index + 1][0]) if index + 1 < len(calls) else len(text)
-        )
-        reach = text[end : min(end + _REACH, limit)]
+    calls = list(_shown_in(text, name))
+    for index, shown in enumerate(calls):
+        limit = calls[index + 1].start if index + 1 < len(calls) else len(text)
+        reach = text[shown.end : min(shown.end + _REACH, limit)]
         told, right = _EXPECTED.search(reach), _RIGHT.search(reach)
         value = None
         if right is not None and (told is None or right.start() <= told.start()):
             value = right["value"] if is_literal(right["value"]) else None
         elif told is not None:
-            value = literal_prefix(reach[told.end() :].lstrip("`* ").partition("\n")[0])
-        if value is not None:
-            yield Example(call=call, expected=value, origin="issue")
+            value = _said_value(reach[told.end() :].lstrip("`* ").partition("\n")[0])
+        if shown.code and value is not None and not _is_of_comparison(value, reach):
+            yield Example(call=shown.code, expected=value, origin="issue")
 
 
-def _calls_in(text: str, name: str) -> Iterator[tuple[str, int]]:
-    """Calls of `name` with literal arguments, each with the offset behind it."""
+def _said_value(line: str) -> str | None:
+    """The literal that a line of an issue begins with; None of a number that counts something."""
+    value = literal_prefix(line)
+    if (
+        value is not None
+        and value[0] in "-+.0123456789"
+        and _UNIT.match(line.lstrip("` "), len(value))
+    ):
+        return None
+    return value
+
+
+def _is_of_comparison(value: str, rest: str) -> bool:
+    """Whether a truth value is that of `f(x) == 3` and not of the call."""
+    compared = _COMPARED.match(rest)
+    if compared is None or value not in {"True", "False"}:
+        return False
+    return literal_prefix(rest[compared.end() :].partition("\n")[0]) not in {"True", "False"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """Where a text shows a call with literal arguments."""
+
+    code: str
+    """The whole expression that the call is a part of, in parentheses where it needs them; empty where that is not known."""
+    start: int
+    end: int
+    """Offset behind it."""
+
+
+def _shown_in(text: str, name: str) -> Iterator[_Shown]:
+    """The calls of `name` with literal arguments."""
     for found in re.finditer(rf"(?<![\w.]){re.escape(name)}\s*\(", text):
         end = closing(text, found.end() - 1)
-        if end is None:
-            continue
-        call = text[found.start() : end]
-        if _is_plain(call):
-            # Lines of it become one; blanks within a line may stand in a text.
-            yield " ".join(line.strip() for line in call.splitlines()), end
+        if end is not None and _is_plain(text[found.start() : end], name):
+            yield _shown_at(text, found.start(), end, name)
 
 
-def _is_plain(call: str) -> bool:
-    """Whether a call's arguments are all literals, those with keywords too."""
-    node = expression_of(call)
-    if not isinstance(node, ast.Call):
+def _shown_at(text: str, start: int, end: int, name: str) -> _Shown:
+    """A call with what stands around it, between backticks or on its line."""
+    before = max(text.rfind("\n", 0, start), text.rfind("`", 0, start)) + 1
+    lead = _LEAD.match(text, before, start)
+    first = lead.end() if lead is not None else before
+    last = min(n for n in (text.find("\n", end), text.find("`", end), len(text)) if n >= 0)
+    code = text[first:last].strip()
+    node = expression_of(code) if len(code) < _LONGEST else None
+    if node is None or isinstance(node, ast.Tuple):
+        # A sentence; what stands beside a comma in one, too.
+        beside = text[max(first, start - _LONGEST) : start], text[end : min(last, end + _LONGEST)]
+        joined = _is_joined(*beside)
+        return _Shown(code="" if joined else _on_one_line(text[start:end]), start=start, end=end)
+    whole = _value_shown(node)
+    source = ast.get_source_segment(code, whole)
+    if source is None or not _is_whole(whole, name):
+        return _Shown(code="", start=start, end=end)
+    place = text.index(source, first)
+    bare = isinstance(whole, ast.Call | ast.Attribute | ast.Subscript)
+    line = _on_one_line(source)
+    return _Shown(
+        code=line if bare else f"({line})", start=min(start, place), end=place + len(source)
+    )
+
+
+def _on_one_line(source: str) -> str:
+    """Lines become one; blanks within a line may stand in a text."""
+    return " ".join(line.strip() for line in source.splitlines())
+
+
+def _is_joined(before: str, after: str) -> bool:
+    """Whether a call is a part of an expression that stands in a sentence or a statement."""
+    if before.endswith("print(") and after.startswith(")"):
         return False
-    values = [*node.args, *(k.value for k in node.keywords)]
-    return all(k.arg for k in node.keywords) and all(is_literal(ast.unparse(v)) for v in values)
+    return bool(_JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after))
+
+
+def _value_shown(node: ast.expr) -> ast.expr:
+    """What a line of code gives: that which it prints, or compares with a literal, else all of it."""
+    match node:
+        case ast.Call(func=ast.Name(id="print"), args=[printed], keywords=[]):
+            return printed
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]) if is_literal(
+            ast.unparse(right)
+        ):
+            return left
+        case _:
+            return node
+
+
+def _is_whole(node: ast.expr, name: str) -> bool:
+    """Whether an expression holds a call of `name` and nothing that is not known without the project's code."""
+    parts = list(ast.walk(node))
+    calls = [n for n in parts if isinstance(n, ast.Call) and _is_named(n, name)]
+    return (
+        bool(calls)
+        and all(_has_literals(n) for n in calls)
+        and all(isinstance(n, _PARTS) for n in parts)
+        and all(n.id in {name, *_PURE} for n in parts if isinstance(n, ast.Name))
+        and not any(n.attr.startswith("_") for n in parts if isinstance(n, ast.Attribute))
+    )
+
+
+def _is_plain(call: str, name: str) -> bool:
+    """Whether it is one call of `name` whose arguments are all literals, those with keywords too."""
+    node = expression_of(call)
+    return isinstance(node, ast.Call) and _is_named(node, name) and _has_literals(node)
+
+
+def _is_named(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == name
+
+
+def _has_literals(call: ast.Call) -> bool:
+    values = [*call.args, *(k.value for k in call.keywords)]
+    return all(k.arg for k in call.keywords) and all(is_literal(ast.unparse(v)) for v in values)
 
 
 def closing(text: str, start: int) -> int | None:
     """Offset behind the parenthesis that closes the one at `start`; strings are looked over."""
     depth, quote, here = 0, "", start
-    while here < min(len(text), start + 2_000):
+    while here < min(len(text), start + _LONGEST):
         char = text[here]
         if quote:
             if char == "\\":
