@@ -4,6 +4,8 @@ A test counts only when it fails on the present code for the reason that the iss
 that the issue names, or the exception that it names, raised below that function; where something is missing, that a
 function has no body yet, or does not know the argument that the issue shows. A test that cannot import, finds no name,
 or stumbles over a fixture reproduces nothing.
+
+What a rule writes asks for no more than the issue says: of a generator the items, of a decimal number the digits.
 """
 
 import ast
@@ -14,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from surefoot.decisions.reproduce_test import TestQuestion, propose_test
-from surefoot.execute.repair.examples import Example, from_issue
+from surefoot.execute.repair.examples import Example, from_issue, value_of
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.localise import called_in
@@ -29,7 +31,7 @@ from surefoot.execute.source import (
     units,
 )
 from surefoot.kernel.ports import Suite
-from surefoot.syntax import tree_of
+from surefoot.syntax import expression_of, tree_of
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
 
 _NAMED: Final = 3
@@ -49,6 +51,7 @@ _OWN_FAULTS: Final = (
     "IndentationError",
     "fixture ",
 )
+_DECIMAL: Final = re.compile(r"[-+]?\d+\.(\d+)")
 _EVERYDAY: Final = frozenset({"0", "1", "-1", "True", "False", "None", "''", "[]", "{}", "()"})
 
 
@@ -125,7 +128,7 @@ def reproduce(ports: Ports, files: Files) -> Reproduced | ModelFailure | None:
     named = named_in(issue.text, files)
     path = new_test_path(issue.title, files.paths, ports.suite)
     for target in named:
-        for draft in _by_rule(issue.text, target):
+        for draft in by_rule(issue.text, target):
             found = _checked(draft, path, target, ports)
             if found is not None:
                 return found
@@ -182,13 +185,15 @@ def new_test_path(title: str, paths: Sequence[str], suite: Suite) -> str:
 # --- drafts --------------------------------------------------------------------------------------
 
 
-def _by_rule(issue: str, target: _Named) -> Iterator[_Draft]:
-    if target.unit.class_name is not None:
+def by_rule(issue: str, target: _Named) -> Iterator[_Draft]:
+    """Drafts from the issue's own examples; none of a method, nor of a coroutine, whose value nobody sees unawaited."""
+    node = _node_of(target.unit)
+    if target.unit.class_name is not None or not isinstance(node, ast.FunctionDef):
         return
     name = target.unit.name
     examples = from_issue(issue, name)
-    shown = [*examples, *_promised(target.unit)]
-    valued = {e.call: _asserts(e) for e in reversed(shown) if e.expected is not None}
+    shown = [*examples, *_promised(node)]
+    valued = {e.call: said for e in reversed(shown) if (said := _asserts(e, node)) is not None}
     if valued:
         yield _draft(target, list(reversed(valued.values())))
     raised = _EXCEPTION.search(issue)
@@ -198,13 +203,15 @@ def _by_rule(issue: str, target: _Named) -> Iterator[_Draft]:
             yield _draft(target, [f"{call}  # must not raise {raised[1]}"])
 
 
-def _promised(unit: CodeUnit) -> tuple[Example, ...]:
-    """What the docstring of a function without a body shows: nothing else says yet what it is for."""
+def _node_of(unit: CodeUnit) -> FunctionNode | None:
     tree = tree_of(unit.text)
     node = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(node, FunctionNode) or not is_unwritten(node):
-        return ()
-    said = docstring_node(node)
+    return node if isinstance(node, FunctionNode) else None
+
+
+def _promised(node: FunctionNode) -> tuple[Example, ...]:
+    """What the docstring of a function without a body shows: nothing else says yet what it is for."""
+    said = docstring_node(node) if is_unwritten(node) else None
     return promised(str(said.value), node) if said is not None else ()
 
 
@@ -213,17 +220,47 @@ def _shown_calls(issue: str, name: str) -> Iterator[Example]:
         yield Example(call=found[0], expected=None, origin="issue")
 
 
-def _asserts(example: Example) -> str:
-    if example.expected in {"True", "False", "None"}:
-        return f"assert {example.call} is {example.expected}"
-    return f"assert {example.call} == {example.expected}"
+def _asserts(example: Example, node: FunctionNode) -> str | None:
+    """The statement that an example holds; None where it tells no value, or one that a generator cannot have."""
+    call, expected = example.call, example.expected
+    if expected is None:
+        return None
+    if _is_generator(node) and _is_bare(call, node.name):
+        value = value_of(expected)
+        if not isinstance(value, list | tuple | set):
+            return None
+        call = f"{type(value).__name__}({call})"
+    if expected in {"True", "False", "None"}:
+        return f"assert {call} is {expected}"
+    # A person rounds what an issue tells; a docstring shows what its function gives.
+    digits = _DECIMAL.fullmatch(expected) if example.origin == "issue" else None
+    if digits is not None:
+        return f"assert {call} == pytest.approx({expected}, abs=5e-{len(digits[1]) + 1})"
+    return f"assert {call} == {expected}"
+
+
+def _is_generator(node: FunctionNode) -> bool:
+    """Whether a call gives an iterator that nothing is compared with."""
+    inner = (n for statement in node.body for n in _run_by(statement))
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in inner)
+
+
+def _is_bare(call: str, name: str) -> bool:
+    """Whether an example is the call itself, with nothing around it that looks at the result."""
+    node = expression_of(call)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _draft(target: _Named, statements: Sequence[str]) -> _Draft:
     name = target.unit.name
     body = "".join(f"    {s}\n" for s in statements)
-    text = f"from {target.module} import {name}\n\n\ndef test_{name}_as_reported():\n{body}"
+    test = f"def test_{name}_as_reported():\n{body}"
+    text = f"{_imports(body)}from {target.module} import {name}\n\n\n{test}"
     return _Draft(text=text, tests=(f"test_{name}_as_reported",), how="rule")
+
+
+def _imports(test: str) -> str:
+    return "import pytest\n\n" if "pytest." in test else ""
 
 
 def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailure | None:
@@ -246,8 +283,7 @@ def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailur
     name = re.search(r"def\s+(\w+)", test)
     if name is None:
         return None
-    helps = "import pytest\n\n" if "pytest." in test else ""
-    text = f"{helps}from {target.module} import {imported}\n\n\n{test}\n"
+    text = f"{_imports(test)}from {target.module} import {imported}\n\n\n{test}\n"
     return _Draft(text=text, tests=(name[1],), how="model")
 
 
