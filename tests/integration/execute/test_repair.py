@@ -1,6 +1,7 @@
 """`solve` with the strategy `repair` on small repositories, as a user runs it, on a model that answers from a file."""
 
 import json
+import venv
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,19 @@ def test_an_issue_without_a_failing_test_gets_one(tmp_path: Path) -> None:
     proofs = run["evidence"]
     assert isinstance(proofs, list)
     assert "new-tests" in {proof["kind"] for proof in proofs}
+
+
+def test_a_project_without_pytest_gets_a_test_case(tmp_path: Path) -> None:
+    """The new test is a method where the project's tests are: unittest finds no plain functions."""
+    case = "import unittest\nfrom shop import double\n\n\nclass DoubleTest(unittest.TestCase):\n"
+    there = f"{case}    def test_zero(self):\n        self.assertEqual(double(0), 0)\n"
+    code = "def double(value):\n    return value * 3\n"
+    shop = Shop(tmp_path, there, code=code, beside={".gitignore": ".venv\n"})
+    venv.create(shop.root / ".venv", with_pip=False, symlinks=True)
+    run = shop.solve([], issue="`double(2)` returns 6, should return 4")
+    told = [str(e["text"]) for e in shop.events(run) if e.get("topic") == "reproduced"]
+    assert "self.assertEqual(double(2), 4)" in told[0], run
+    assert "::AsReported::test_double_as_reported" in told[0]
 
 
 BIG = "def big(n):\n    return n > 10\n"

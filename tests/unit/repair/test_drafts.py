@@ -15,13 +15,13 @@ CHUNKS = "def chunks(xs, n):\n    for i in range(0, len(xs){}, n):\n        yiel
 MEAN = "def mean(values):\n    return sum(values) / (len(values){})\n"
 
 
-def drafts(code: str, issue: str) -> list[str]:
+def drafts(code: str, issue: str, *, as_method: bool = False) -> list[str]:
     """The test files for an issue about a module `shop`."""
     source = parse("shop.py", code)
     assert source is not None
     files = Files(product={"shop.py": source}, tests={}, paths=("shop.py",))
     (named,) = named_in(issue, files)
-    return [draft.text for draft in by_rule(issue, named)]
+    return [draft.text for draft in by_rule(issue, named, as_method=as_method)]
 
 
 def passes(folder: Path, code: str, test: str) -> bool:
@@ -54,9 +54,10 @@ def passes(folder: Path, code: str, test: str) -> bool:
 )  # fmt: skip
 def test_what_the_issue_asks_for_passes(tmp_path: Path, issue: str, wrong: str, right: str) -> None:
     """The items of a generator, and a number as far as the issue writes it out."""
-    (test,) = [t for t in drafts(wrong, issue) if "assert" in t]
-    assert not passes(tmp_path / "wrong", wrong, test)
-    assert passes(tmp_path / "right", right, test)
+    for as_method in (False, True):
+        (test,) = [t for t in drafts(wrong, issue, as_method=as_method) if "assert" in t]
+        assert not passes(tmp_path / f"wrong {as_method}", wrong, test)
+        assert passes(tmp_path / f"right {as_method}", right, test)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,12 @@ def test_a_docstring_is_exact() -> None:
     code = 'def half(x):\n    """Half of it.\n\n    >>> half(3)\n    1.5\n    """\n'
     (test,) = drafts(code, "# Implement `half`\n\nIts docstring says what it is for.\n")
     assert "    assert half(3) == 1.5\n" in test
+
+
+def test_a_method_does_without_pytest() -> None:
+    """It says what a plain test would say in unittest's own words."""
+    code, issue = "def fee(x):\n    return x\n", "`fee(1)` should be True\n`fee(2)` should be 1.5\n"
+    (test,) = drafts(code, issue, as_method=True)
+    assert "pytest" not in test
+    assert "self.assertIs(fee(1), True)" in test
+    assert "self.assertAlmostEqual(fee(2), 1.5, delta=5e-2)" in test

@@ -52,6 +52,7 @@ _OWN_FAULTS: Final = (
     "fixture ",
 )
 _DECIMAL: Final = re.compile(r"[-+]?\d+\.(\d+)")
+_CONSTANTS: Final = frozenset({"True", "False", "None"})
 _EVERYDAY: Final = frozenset({"0", "1", "-1", "True", "False", "None", "''", "[]", "{}", "()"})
 
 
@@ -108,6 +109,7 @@ class _Draft:
 
     text: str
     tests: tuple[str, ...]
+    """Names as they stand in an id behind the path, e.g. `test_a` or `Case::test_a`."""
     how: str
 
 
@@ -128,7 +130,7 @@ def reproduce(ports: Ports, files: Files) -> Reproduced | ModelFailure | None:
     named = named_in(issue.text, files)
     path = new_test_path(issue.title, files.paths, ports.suite)
     for target in named:
-        for draft in by_rule(issue.text, target):
+        for draft in by_rule(issue.text, target, as_method=has_methods(ports.suite)):
             found = _checked(draft, path, target, ports)
             if found is not None:
                 return found
@@ -185,22 +187,32 @@ def new_test_path(title: str, paths: Sequence[str], suite: Suite) -> str:
 # --- drafts --------------------------------------------------------------------------------------
 
 
-def by_rule(issue: str, target: _Named) -> Iterator[_Draft]:
-    """Drafts from the issue's own examples; none of a method, nor of a coroutine, whose value nobody sees unawaited."""
+def has_methods(suite: Suite) -> bool:
+    """Whether the project's tests are run with unittest, which finds no plain functions."""
+    return suite.command[1:3] == ("-m", "unittest")
+
+
+def by_rule(issue: str, target: _Named, *, as_method: bool) -> Iterator[_Draft]:
+    """Drafts from the issue's own examples; none of a method, nor of a coroutine, whose value nobody sees unawaited.
+
+    `as_method`: in a `unittest.TestCase`, and without pytest.
+    """
     node = _node_of(target.unit)
     if target.unit.class_name is not None or not isinstance(node, ast.FunctionDef):
         return
     name = target.unit.name
     examples = from_issue(issue, name)
     shown = [*examples, *_promised(node)]
-    valued = {e.call: said for e in reversed(shown) if (said := _asserts(e, node)) is not None}
-    if valued:
-        yield _draft(target, list(reversed(valued.values())))
+    claims = {e.call: said for e in reversed(shown) if (said := _claim(e, node)) is not None}
+    draft = _method_draft if as_method else _draft
+    says = _asserts_in_method if as_method else _asserts
+    if claims:
+        yield draft(target, [says(claim) for claim in reversed(claims.values())])
     raised = _EXCEPTION.search(issue)
     if raised is not None and re.search(r"\braises?\b|Traceback|\bcrash", issue):
         calls = [e.call for e in (*examples, *_shown_calls(issue, name))]
         for call in dict.fromkeys(calls):
-            yield _draft(target, [f"{call}  # must not raise {raised[1]}"])
+            yield draft(target, [f"{call}  # must not raise {raised[1]}"])
 
 
 def _node_of(unit: CodeUnit) -> FunctionNode | None:
@@ -220,8 +232,20 @@ def _shown_calls(issue: str, name: str) -> Iterator[Example]:
         yield Example(call=found[0], expected=None, origin="issue")
 
 
-def _asserts(example: Example, node: FunctionNode) -> str | None:
-    """The statement that an example holds; None where it tells no value, or one that a generator cannot have."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """What a test asks for."""
+
+    given: str
+    """Source of what is compared."""
+    wanted: str
+    """A literal."""
+    off: str | None = None
+    """How far a number may be away from it."""
+
+
+def _claim(example: Example, node: FunctionNode) -> _Claim | None:
+    """That an example holds; None where it tells no value, or one that a generator cannot have."""
     call, expected = example.call, example.expected
     if expected is None:
         return None
@@ -230,13 +254,26 @@ def _asserts(example: Example, node: FunctionNode) -> str | None:
         if not isinstance(value, list | tuple | set):
             return None
         call = f"{type(value).__name__}({call})"
-    if expected in {"True", "False", "None"}:
-        return f"assert {call} is {expected}"
     # A person rounds what an issue tells; a docstring shows what its function gives.
     digits = _DECIMAL.fullmatch(expected) if example.origin == "issue" else None
-    if digits is not None:
-        return f"assert {call} == pytest.approx({expected}, abs=5e-{len(digits[1]) + 1})"
-    return f"assert {call} == {expected}"
+    off = f"5e-{len(digits[1]) + 1}" if digits is not None else None
+    return _Claim(given=call, wanted=expected, off=off)
+
+
+def _asserts(claim: _Claim) -> str:
+    if claim.wanted in _CONSTANTS:
+        return f"assert {claim.given} is {claim.wanted}"
+    if claim.off is not None:
+        return f"assert {claim.given} == pytest.approx({claim.wanted}, abs={claim.off})"
+    return f"assert {claim.given} == {claim.wanted}"
+
+
+def _asserts_in_method(claim: _Claim) -> str:
+    if claim.wanted in _CONSTANTS:
+        return f"self.assertIs({claim.given}, {claim.wanted})"
+    if claim.off is not None:
+        return f"self.assertAlmostEqual({claim.given}, {claim.wanted}, delta={claim.off})"
+    return f"self.assertEqual({claim.given}, {claim.wanted})"
 
 
 def _is_generator(node: FunctionNode) -> bool:
@@ -257,6 +294,15 @@ def _draft(target: _Named, statements: Sequence[str]) -> _Draft:
     test = f"def test_{name}_as_reported():\n{body}"
     text = f"{_imports(body)}from {target.module} import {name}\n\n\n{test}"
     return _Draft(text=text, tests=(f"test_{name}_as_reported",), how="rule")
+
+
+def _method_draft(target: _Named, statements: Sequence[str]) -> _Draft:
+    name = target.unit.name
+    test = f"test_{name}_as_reported"
+    body = "".join(f"        {s}\n" for s in statements)
+    case = f"class AsReported(unittest.TestCase):\n    def {test}(self):\n{body}"
+    text = f"import unittest\n\nfrom {target.module} import {name}\n\n\n{case}"
+    return _Draft(text=text, tests=(f"AsReported::{test}",), how="rule")
 
 
 def _imports(test: str) -> str:
