@@ -117,11 +117,11 @@ def _draft(source: Source, mutation: Mutation) -> MutantDraft:
 
 
 def _codes(path: str, text: str | None) -> Mapping[str, str | None]:
-    """What each unit of a file does, by name; under "" the whole file."""
+    """What each unit of a file does, by key; under "" the whole file."""
     source = None if text is None else parse(path, text)
     if source is None:
         return {}
-    return {"": bytecode(source.text)} | {u.qualname: bytecode(u.text) for u in units(source)}
+    return {"": bytecode(source.text)} | {u.key: bytecode(u.text) for u in units(source)}
 
 
 def _widened(text: str) -> str:
@@ -172,7 +172,7 @@ def _of_lines(
     if any(line not in inside for line in lines):
         places.append(None)
     for place in places[:: -(-len(places) // _MOST_UNITS) or 1]:
-        was = base.get(place.qualname if place else "")
+        was = base.get(place.key if place else "")
         for mutation in mutations(source, place, lines):
             if _is_telling(mutation):
                 code = bytecode(unit_text(source, place, apply(source.text, mutation.edits)))

@@ -8,6 +8,7 @@ import io
 import sys
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
@@ -38,6 +39,8 @@ class CodeUnit:
     path: str
     qualname: str
     """Dotted from the module, e.g. `Stack.pop`."""
+    ordinal: int
+    """Among the units of that name in the file, from 0: a getter and its setter share one, as do two branches."""
     class_name: str | None
     first_line: int
     """1-based, of the first decorator or of `def`."""
@@ -50,6 +53,11 @@ class CodeUnit:
     def name(self) -> str:
         """The last part of the qualified name."""
         return self.qualname.rpartition(".")[2]
+
+    @property
+    def key(self) -> str:
+        """A name that is unique in the file; from the second unit of a name on it ends with a number, e.g. `Box.size#2`."""
+        return f"{self.qualname}#{self.ordinal + 1}" if self.ordinal else self.qualname
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,35 +155,46 @@ def units(source: Source) -> tuple[CodeUnit, ...]:
 
 def unit_nodes(source: Source) -> Iterator[tuple[CodeUnit, FunctionNode]]:
     """Each unit with its node."""
-    yield from _walk(source, source.tree.body, ())
+    seen = Counter[tuple[str, ...]]()
+    for node, classes in _walk(source.tree.body, ()):
+        names = (*classes, node.name)
+        yield _unit(source, node, names, seen[names]), node
+        seen[names] += 1
 
 
-def node_of(source: Source, unit: CodeUnit) -> FunctionNode | None:
-    """The node of a unit where it stands in a file; None when no unit begins there."""
-    return next((n for u, n in unit_nodes(source) if u.first_line == unit.first_line), None)
+def again_in(source: Source, unit: CodeUnit | None) -> CodeUnit | None:
+    """A unit as it stands in this or another version of its file; None when it is gone."""
+    return next((u for u in units(source) if unit is not None and u.key == unit.key), None)
+
+
+def node_of(source: Source, unit: CodeUnit | None) -> FunctionNode | None:
+    """The node of a unit in this or another version of its file; None when it is gone."""
+    return next((n for u, n in unit_nodes(source) if unit is not None and u.key == unit.key), None)
 
 
 def _walk(
-    source: Source, body: Sequence[ast.stmt], classes: tuple[str, ...]
-) -> Iterator[tuple[CodeUnit, FunctionNode]]:
+    body: Sequence[ast.stmt], classes: tuple[str, ...]
+) -> Iterator[tuple[FunctionNode, tuple[str, ...]]]:
+    """Each function that is a unit, with the classes that it stands in."""
     for node in body:
         if isinstance(node, FunctionNode):
-            yield _unit(source, node, classes), node
+            yield node, classes
         elif isinstance(node, ast.ClassDef):
-            yield from _walk(source, node.body, (*classes, node.name))
+            yield from _walk(node.body, (*classes, node.name))
         elif isinstance(node, ast.If | ast.Try | ast.With):
             for block in blocks(node):
-                yield from _walk(source, block, classes)
+                yield from _walk(block, classes)
 
 
-def _unit(source: Source, node: FunctionNode, classes: tuple[str, ...]) -> CodeUnit:
+def _unit(source: Source, node: FunctionNode, names: tuple[str, ...], ordinal: int) -> CodeUnit:
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     last = node.end_lineno or node.lineno
     indent = source.indent_of(first)
     return CodeUnit(
         path=source.path,
-        qualname=".".join((*classes, node.name)),
-        class_name=".".join(classes) or None,
+        qualname=".".join(names),
+        ordinal=ordinal,
+        class_name=".".join(names[:-1]) or None,
         first_line=first,
         last_line=last,
         text=_dedent(source.lines(first, last), indent, first, _inner_lines(node)).rstrip(),

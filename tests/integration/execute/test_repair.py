@@ -55,6 +55,42 @@ def test_a_file_of_tests_that_could_not_be_read_is_a_failing_test(
     assert shop.run("replay")["divergence"] is None
 
 
+ITEM = """class Item:
+    def __init__(self, name, code):
+        self._name = name
+        self._code = code
+
+    @property
+    def label(self):
+        return self._name
+
+    @label.setter
+    def label(self, value):
+        self._name = value
+"""
+LABEL = """    @property
+    def label(self):
+        return f"{self._name} ({self._code})"
+"""
+
+
+def test_an_answer_for_a_getter_leaves_its_setter(tmp_path: Path) -> None:
+    """Both have one name; what is mended is the one that was shown."""
+    checks = [("tea", 3), ("cocoa", 12)]
+    tests = "from shop import Item\n" + "".join(
+        f"\n\ndef test_{name}():\n    assert Item({name!r}, {code}).label == '{name} ({code})'\n"
+        for name, code in checks
+    )
+    shop = Shop(tmp_path, tests, code=ITEM)
+    model = shop.scripted([{"pattern": "Function `label`", "reply": LABEL}])
+    run = shop.run("solve", "--test", "test_shop.py::test_tea", "--model", model)
+    assert run["status"] == "complete", run
+    before, _, setter = ITEM.partition(
+        "    @property\n    def label(self):\n        return self._name\n"
+    )
+    assert shop.show(f"{run['commit']}:shop.py") == before + LABEL + setter
+
+
 def test_a_failed_answer_is_told_how_it_fails(shop: Shop) -> None:
     told = r"(?s)This answer was wrong:.*rebate.*It fails:.*NameError"
     run = shop.solve(

@@ -43,6 +43,23 @@ def test_what_the_base_did_is_no_mutant() -> None:
     assert len(texts) == len(PythonMutator().drafts("a.py", before, after))
 
 
+def test_of_several_functions_of_a_name_each_has_its_own_base() -> None:
+    """A getter that is put back is what the base did, whatever its setter does."""
+    before = """class Box:
+    @property
+    def size(self):
+        return self.x - 1
+
+    @size.setter
+    def size(self, x):
+        self.x = x
+"""
+    after = before.replace("- 1", "+ 1")
+    texts = {d.text for d in PythonMutator().drafts("a.py", before, after)}
+    assert before not in texts
+    assert before.replace("- 1", "* 1") in texts
+
+
 def test_words_are_left_alone() -> None:
     """Messages, comments and docstrings are for people; a file that does not parse has no mutants."""
     spoken = 'def f():\n    """Say."""\n    # well\n    return "a word"\n'

@@ -45,3 +45,14 @@ def test_a_modules_own_statements_are_aimed_at_as_its_functions_are() -> None:
     facts = BugFacts(sources=sources, tests={}, failing=(), coverage=(run,), aimed=("b.py",))
     own = [s for s in localise(facts) if s.unit is None]
     assert [s.path for s in own] == ["b.py", "a.py"]
+
+
+def test_every_suspect_has_a_key_of_its_own() -> None:
+    """A getter and its setter share a name; the first one's key is its name, as that of any other function."""
+    getter = "    @property\n    def size(self):\n        return self.x\n\n"
+    setter = "    @size.setter\n    def size(self, x):\n        self.x = x\n"
+    source = parse("a.py", f"class Box:\n{getter}{setter}")
+    assert source is not None
+    run = Coverage(test_id="t", passed=False, lines={"a.py": (4, 8)})
+    found = localise(BugFacts(sources={"a.py": source}, tests={}, failing=(), coverage=(run,)))
+    assert [s.key for s in found if s.unit is not None] == ["a.py::Box.size", "a.py::Box.size#2"]

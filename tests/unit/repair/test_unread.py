@@ -39,6 +39,26 @@ def test_what_a_change_leaves_idle(old: str, new: str, names: set[str]) -> None:
     assert dropped(before, after, None) == set()
 
 
+GETTER = "    @property\n    def size(self):\n        word = str(self.x)\n        return word\n"
+SETTER = (
+    "    @size.setter\n    def size(self, new):\n        word = str(new)\n        self.x = word\n"
+)
+
+
+@pytest.mark.parametrize(("old", "number"), [("return word", 0), ("self.x = word", 1)])
+def test_of_several_functions_of_a_name_the_one_that_is_changed_is_read(
+    old: str, number: int
+) -> None:
+    """A getter and its setter are two functions."""
+    before = parse("m.py", f"class Box:\n{GETTER}\n{SETTER}")
+    assert before is not None
+    after = parse("m.py", before.text.replace(old, old.replace("word", "0")))
+    assert after is not None
+    both = units(before)
+    assert dropped(before, after, both[number]) == {"word"}
+    assert dropped(before, after, both[1 - number]) == set()
+
+
 def test_what_is_imported_is_used_on() -> None:
     """Within a function or above it; an import that was idle before, or that goes, is none of the change's."""
     text = "import os\nimport re as regex\n\ndef f(x):\n    import math\n    return math.floor(x), regex.escape(x)\n"

@@ -54,11 +54,11 @@ from surefoot.execute.repair.unread import idles, taken_in_vain
 from surefoot.execute.source import (
     CodeUnit,
     Source,
+    again_in,
     docstring_node,
     is_unwritten,
     node_of,
     parse,
-    units,
 )
 from surefoot.kernel.ports import TrialWorker
 from surefoot.values import Candidate, TestOutcome
@@ -490,16 +490,10 @@ def changed_suspects(
 
 def _reads(source: Source, suspect: Suspect, names: Collection[str]) -> bool:
     """Whether a suspect's function reads one of these names, annotations included."""
-    node = node_of(source, suspect.unit) if suspect.unit is not None else None
+    node = node_of(source, suspect.unit)
     if node is None or not names:
         return False
     return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
-
-
-def again_in(source: Source, unit: CodeUnit | None) -> CodeUnit | None:
-    """A unit as it stands in another version of its file."""
-    named = [u for u in units(source) if unit is not None and u.qualname == unit.qualname]
-    return named[-1] if named else None
 
 
 def _texts_of(source: Source) -> frozenset[str]:
@@ -510,7 +504,7 @@ def _texts_of(source: Source) -> frozenset[str]:
 
 def _is_unwritten(source: Source, unit: CodeUnit | None) -> bool:
     """Whether a unit has still to get its body."""
-    node = node_of(source, unit) if unit is not None else None
+    node = node_of(source, unit)
     return node is not None and is_unwritten(node)
 
 

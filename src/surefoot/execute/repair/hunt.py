@@ -17,7 +17,6 @@ from surefoot.execute.repair.candidates import (
 from surefoot.execute.repair.evidence import (
     Evidence,
     Probing,
-    again_in,
     changed_source,
     changed_suspects,
 )
@@ -36,11 +35,11 @@ from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions
 from surefoot.execute.source import (
     CodeUnit,
     Source,
+    again_in,
     docstring_node,
     node_of,
     parse,
     replace_unit,
-    units,
 )
 from surefoot.values import Candidate, Message, ModelFailure, TestResult
 
@@ -471,12 +470,11 @@ class Hunt:
 
     def _edited(self, shown: Shown, passing: Passing) -> str | None:
         """A suspect's code as a candidate has it; None where more than the body of it changed."""
-        unit = shown.suspect.unit
         source = changed_source(passing.candidate, self._case.files.product[shown.suspect.path])
-        if unit is None or source is None:
+        unit = again_in(source, shown.suspect.unit) if source is not None else None
+        if unit is None or head_of(unit.text) != head_of(shown.code):
             return None
-        code = next((u.text for u in units(source) if u.qualname == unit.qualname), None)
-        return code if code is not None and head_of(code) == head_of(shown.code) else None
+        return unit.text
 
     def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
         """Try what a question brought."""

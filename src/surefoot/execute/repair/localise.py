@@ -65,7 +65,7 @@ class Suspect:
     @property
     def key(self) -> str:
         """A name that is unique in the repository."""
-        return f"{self.path}::{self.unit.qualname if self.unit else ''}"
+        return f"{self.path}::{self.unit.key if self.unit else ''}"
 
 
 def localise(facts: BugFacts) -> tuple[Suspect, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from surefoot.execute.repair.candidates import changed_places, from_mutations, with_files_of
-from surefoot.execute.repair.evidence import Probing, again_in, changed_source
+from surefoot.execute.repair.evidence import Probing, changed_source
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
@@ -16,7 +16,7 @@ from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.unread import idles
 from surefoot.execute.repair.views import Shown
-from surefoot.execute.source import CodeUnit, Source
+from surefoot.execute.source import CodeUnit, Source, again_in
 from surefoot.values import Candidate
 
 _MOST_FILLS = 3

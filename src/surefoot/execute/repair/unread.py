@@ -5,7 +5,7 @@ import itertools
 from typing import Final
 
 from surefoot.execute.repair.settled import settled
-from surefoot.execute.source import CodeUnit, FunctionNode, Source, last_name, unit_nodes
+from surefoot.execute.source import CodeUnit, FunctionNode, Source, last_name, node_of
 
 _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
 """Calls that read names without naming them."""
@@ -24,7 +24,7 @@ def unread(function: FunctionNode) -> frozenset[str]:
 
 def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[str]:
     """Names that a unit had and read before, and still has and reads nowhere after a change; imports of the file likewise."""
-    was, now = _node(before, unit), _node(after, unit)
+    was, now = node_of(before, unit), node_of(after, unit)
     if was is None or now is None:
         return frozenset()
     found, read = _had(was)
@@ -33,7 +33,7 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
 
 def idles(before: Source, after: Source, unit: CodeUnit | None) -> bool:
     """Whether something of a unit does nothing after a change: a name that is dropped, a condition that no argument decides, or a statement that is cut off."""
-    was, now = _node(before, unit), _node(after, unit)
+    was, now = node_of(before, unit), node_of(after, unit)
     if was is None or now is None:
         return False
     idle = dropped(before, after, unit) or settled(was, now)
@@ -71,7 +71,7 @@ def _goes_on(statement: ast.stmt) -> bool:
 
 def taken_in_vain(before: Source, after: Source, unit: CodeUnit | None) -> str | None:
     """A parameter that a unit takes since a change, and reads nowhere, or not before it sets it; None when there is none."""
-    was, now = _node(before, unit), _node(after, unit)
+    was, now = node_of(before, unit), node_of(after, unit)
     if was is None or now is None or _had(now)[1] & _SEES_ALL:
         return None
     fresh = sorted(_parameters(now) - _parameters(was))
@@ -99,12 +99,6 @@ def _imported(source: Source, *, used: bool = True) -> frozenset[str]:
     names = {(a.asname or a.name).partition(".")[0] for node in imports for a in node.names}
     read = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
     return frozenset(n for n in names if (n in read) is used)
-
-
-def _node(source: Source, unit: CodeUnit | None) -> FunctionNode | None:
-    """A unit of this name; the last one, which is the one that counts."""
-    named = [n for u, n in unit_nodes(source) if unit is not None and u.qualname == unit.qualname]
-    return named[-1] if named else None
 
 
 def _had(function: FunctionNode) -> tuple[frozenset[str], frozenset[str]]:
