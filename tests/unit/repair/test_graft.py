@@ -14,6 +14,7 @@ from surefoot.execute.repair.candidates import (
     told_literals,
 )
 from surefoot.execute.repair.graft import graft, head_of, import_edit, short_head_of, splice
+from surefoot.execute.repair.localise import function_of
 from surefoot.execute.source import CodeUnit, Source, apply, parse, units
 
 FILE = '''"""Module."""
@@ -200,6 +201,20 @@ def test_answers_made_for_a_test(line: str, *, told: bool) -> None:
     literals = told_literals([tests], frozenset({"test_it"}))
     assert (special_cases(source, after, literals) is not None) is told
     assert unit.name == "total"
+
+
+@pytest.mark.parametrize("row", ["ipv6", "::1"])
+def test_an_answer_made_for_a_row_is_seen_whatever_the_row_is_called(row: str) -> None:
+    """The values of a table are those of its test, also where a row's own name looks like a part of the id."""
+    table = "@pytest.mark.parametrize('text', ['::1', '::2'])\n"
+    tests = parse("t.py", f"{table}def test_is_local(text):\n    assert is_local(text)\n")
+    before = parse("m.py", "def is_local(text):\n    return False\n")
+    after = parse("m.py", "def is_local(text):\n    return text == '::1'\n")
+    assert tests is not None
+    assert before is not None
+    assert after is not None
+    failing = function_of(f"t.py::test_is_local[{row}]")[1]
+    assert special_cases(before, after, told_literals([tests], frozenset({failing})))
 
 
 def test_changed_lines() -> None:

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from surefoot.execute.repair.localise import BugFacts, localise
+import pytest
+
+from surefoot.execute.repair.localise import BugFacts, function_of, localise
 from surefoot.execute.source import parse
 from surefoot.kernel.ports import Coverage
 
@@ -56,3 +58,17 @@ def test_every_suspect_has_a_key_of_its_own() -> None:
     run = Coverage(test_id="t", passed=False, lines={"a.py": (4, 8)})
     found = localise(BugFacts(sources={"a.py": source}, tests={}, failing=(), coverage=(run,)))
     assert [s.key for s in found if s.unit is not None] == ["a.py::Box.size", "a.py::Box.size#2"]
+
+
+@pytest.mark.parametrize(
+    ("test_id", "name"),
+    [
+        ("t.py::test_parse", "test_parse"),
+        ("t.py::test_parse[1-x]", "test_parse"),
+        ("t.py::test_parse[::1]", "test_parse"),
+        ("t.py::TestParse::test_parse[a::b[c]]", "test_parse"),
+    ],
+)
+def test_the_function_of_a_test_is_told_whatever_its_row_is_called(test_id: str, name: str) -> None:
+    """An address such as `::1` is a row's name, and no part of the test's."""
+    assert function_of(test_id) == ("t.py", name)

@@ -178,7 +178,8 @@ def called_by(tests: Iterable[Source], ids: Iterable[str]) -> frozenset[str]:
 
 def function_of(test_id: str) -> tuple[str, str]:
     """Path and function of a test; those of one name in two classes, and all rows of a table, are one."""
-    return test_id.partition("::")[0], test_id.rpartition("::")[2].partition("[")[0]
+    path, _, name = test_id.partition("::")
+    return path, name.partition("[")[0].rpartition("::")[2]
 
 
 def called_in(node: ast.AST) -> Iterator[str]:
