@@ -122,6 +122,11 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def newline_of(source: Source) -> str:
+    """The line ending that most of the file's lines have."""
+    return "\r\n" if 2 * source.text.count("\r\n") > source.text.count("\n") else "\n"
+
+
 def apply(text: str, edits: Sequence[TextEdit]) -> str:
     """The text after edits that do not overlap."""
     for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):
@@ -217,7 +222,7 @@ def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 def replace_unit(source: Source, unit: CodeUnit, text: str) -> str:
     """The file with a unit's lines replaced by `text`, which is given without indentation."""
     start, end = source.starts[unit.first_line - 1], source.starts[unit.last_line]
-    newline = "\r\n" if "\r\n" in source.lines(unit.first_line, unit.last_line) else "\n"
+    newline = newline_of(source)
     body = indent_code(text.strip("\n"), unit.indent).replace("\n", newline)
     ends = source.text[start:end].endswith(("\n", "\r"))
     return source.text[:start] + body + (newline if ends else "") + source.text[end:]

@@ -106,6 +106,18 @@ def test_imports_and_helpers_find_their_place() -> None:
     assert parse("m.py", text) is not None
 
 
+def test_what_is_put_beside_a_function_ends_its_lines_as_the_file_does() -> None:
+    """Imports, helpers and the function itself, also one that stands on the last line, which ends with none."""
+    text = "x = 1\n\n\ndef f(x): return x"
+    code = "def f(x):\n    y = g(x)\n    return math.floor(y)"
+    needs = (["import math"], ["def g(x):\n    return x + 1"])
+    unix, windows = prepared(text, "f"), prepared(text.replace("\n", "\r\n"), "f")
+    spliced = splice(*unix, code, *needs)
+    assert "import math" in spliced
+    assert "def g(x):" in spliced
+    assert splice(*windows, code, *needs) == spliced.replace("\n", "\r\n")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

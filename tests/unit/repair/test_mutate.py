@@ -123,6 +123,22 @@ def test_the_rest_of_the_file_stays() -> None:
     assert text.replace("a < b", "a <= b") in mutants(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        body("for x in items:", "    if not x:", "        a += 1", "    b = x", "return a"),
+        body(
+            "if a:", "    b = 1", "    items.append(b)", "a.sort()", head="def f(a, b=[], *items):"
+        ),
+        "def f(a):\n    pass\n",
+        "x = 1\ndef f(a):\n    return math.floor(a)",
+    ],
+)
+def test_lines_end_as_those_of_the_file_do(text: str) -> None:
+    """Every edit of a file with Windows newlines is the edit of the other file with such newlines."""
+    assert mutants(text.replace("\n", "\r\n")) == {m.replace("\n", "\r\n") for m in mutants(text)}
+
+
 def test_every_edit_is_python_and_new() -> None:
     """No edit breaks the syntax, none is the unchanged code, and no two are the same code."""
     text = body(

@@ -10,6 +10,7 @@ from surefoot.execute.source import (
     apply,
     bytecode,
     indent_code,
+    newline_of,
     overlap,
     parse,
     replace_unit,
@@ -87,11 +88,20 @@ def test_a_unit_put_back_changes_nothing(number: int) -> None:
 
 
 def test_a_unit_in_a_file_with_windows_newlines() -> None:
-    """New lines get the newline of the lines that they replace."""
-    source = source_of("def f():\r\n    return 1\r\n")
-    assert replace_unit(source, units(source)[0], "def f():\n    return 2") == (
-        "def f():\r\n    return 2\r\n"
-    )
+    """New lines get the newline of the file, also where the unit is one line that ends with none."""
+    for body in ("\r\n    return 1\r\n", "\r\n    return 1", " return 1"):
+        source = source_of(f"x = 1\r\ndef f():{body}")
+        ends = "\r\n" if body.endswith("\n") else ""
+        assert replace_unit(source, units(source)[0], "def f():\n    return 2") == (
+            f"x = 1\r\ndef f():\r\n    return 2{ends}"
+        )
+
+
+def test_the_newline_of_a_file_is_that_of_most_lines() -> None:
+    """One stray line does not make it another file."""
+    assert newline_of(source_of("a = 1\nb = 2\r\nc = 3\n")) == "\n"
+    assert newline_of(source_of("a = 1\nb = 2\r\nc = 3\r\n")) == "\r\n"
+    assert newline_of(source_of("")) == "\n"
 
 
 def test_edits_apply_together() -> None:

@@ -116,11 +116,6 @@ def colon_of(source: Source, node: FunctionNode) -> int | None:
     return None
 
 
-def newline_of(source: Source) -> str:
-    """The line ending that the file uses."""
-    return "\r\n" if "\r\n" in source.text else "\n"
-
-
 def defaults_of(function: FunctionNode | None) -> Iterator[tuple[ast.arg, ast.expr]]:
     """Parameters that have a default, with it."""
     if function is None:

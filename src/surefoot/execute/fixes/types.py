@@ -13,10 +13,9 @@ from surefoot.execute.fixes.rewrite import (
     defaults_of,
     functions,
     has_future_annotations,
-    newline_of,
     own_nodes,
 )
-from surefoot.execute.source import FunctionNode, Source, TextEdit
+from surefoot.execute.source import FunctionNode, Source, TextEdit, newline_of
 from surefoot.values import Finding
 
 _IGNORE: Final = re.compile(r"\s*#\s*type:\s*ignore(?:\[[^\]]*\])?[ \t]*(?=#|$)")

@@ -10,11 +10,10 @@ from surefoot.execute.fixes.rewrite import (
     defaults_of,
     function_around,
     has_future_annotations,
-    newline_of,
     own_nodes,
     place,
 )
-from surefoot.execute.source import FunctionNode, Source, TextEdit, docstring_node
+from surefoot.execute.source import FunctionNode, Source, TextEdit, docstring_node, newline_of
 from surefoot.values import Finding
 
 _READERS: Final = frozenset(

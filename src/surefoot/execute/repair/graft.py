@@ -21,6 +21,7 @@ from surefoot.execute.source import (
     TextEdit,
     apply,
     docstring_node,
+    newline_of,
     replace_unit,
     shape,
     unit_nodes,
@@ -58,7 +59,8 @@ def splice(
     fresh = [h for h in helpers if _name_of(h) not in known]
     if fresh:
         start = source.starts[top - 1]
-        text = text[:start] + "\n\n\n".join(fresh) + "\n\n\n" + text[start:]
+        beside = "".join(f"{helper}\n\n\n" for helper in fresh).replace("\n", newline_of(source))
+        text = text[:start] + beside + text[start:]
     wanted = [i for i in imports if _binds_new(i, source, code, fresh)]
     return apply(text, [import_edit(source, wanted)]) if wanted else text
 
@@ -251,7 +253,7 @@ def import_edit(source: Source, imports: Sequence[str]) -> TextEdit:
         line = head[-1].end_lineno or head[-1].lineno
     else:
         line = sum(1 for _ in itertools.takewhile(lambda row: row.startswith("#"), rows))
-    end = "\r\n" if rows and rows[0].endswith("\r\n") else "\n"
+    end = newline_of(source)
     text = "".join(f"{statement}{end}" for statement in imports)
     if not head or isinstance(head[-1], ast.Expr):
         stands_alone = line == len(rows) or not rows[line].strip()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
-from surefoot.execute.source import FunctionNode, TextEdit, blocks, docstring_node
+from surefoot.execute.source import FunctionNode, TextEdit, blocks, docstring_node, newline_of
 
 _AUGMENTED: Final = {
     ast.Add: ("+=", {"-=": 0.6, "*=": 0.4, "=": 0.45, "//=": 0.05}),
@@ -184,7 +184,7 @@ def _is_docstring(site: Site, statement: ast.stmt) -> bool:
 def _remove(site: Site, statement: ast.stmt, *, only: bool) -> Iterator[Mutation]:
     start, end = _rows(site, [statement])
     indent = site.source.indent_of(statement.lineno)
-    text = f"{indent}pass\n" if only else ""
+    text = f"{indent}pass{newline_of(site.source)}" if only else ""
     weight = 0.2 if isinstance(statement, ast.For | ast.While | ast.Return) else 0.35
     if not (only and isinstance(statement, ast.Pass)):
         yield site.edit([TextEdit(start=start, end=end, text=text)], statement, "remove", weight)
@@ -196,7 +196,8 @@ def _swap(site: Site, first: ast.stmt, second: ast.stmt) -> Iterator[Mutation]:
     a, b = _rows(site, [first]), _rows(site, [second])
     text = site.source.text
     tail = text[b[0] : b[1]]
-    moved = (tail if tail.endswith("\n") else tail + "\n") + text[a[1] : b[0]] + text[a[0] : a[1]]
+    end = "" if tail.endswith("\n") else newline_of(site.source)
+    moved = tail + end + text[a[1] : b[0]] + text[a[0] : a[1]]
     yield site.edit([TextEdit(start=a[0], end=b[1], text=moved)], first, "order", 0.3)
 
 
@@ -246,7 +247,7 @@ def _unwrap(site: Site, node: ast.If) -> Iterator[Mutation]:
 def _insert(site: Site, before: ast.stmt, rows: Sequence[str], weight: float) -> Mutation:
     start, _ = _rows(site, [before])
     indent = site.source.indent_of(before.lineno)
-    text = "".join(f"{indent}{row}\n" for row in rows)
+    text = "".join(f"{indent}{row}{newline_of(site.source)}" for row in rows)
     return site.edit([TextEdit(start=start, end=start, text=text)], before, "guard", weight)
 
 
@@ -318,9 +319,10 @@ def _fall_off(site: Site, root: FunctionNode) -> Iterator[Mutation]:
         values = (*site.names, *_RETURNS)
     _, end = _rows(site, [last])
     indent = site.source.indent_of(root.body[0].lineno)
-    lead = "" if site.source.text[:end].endswith("\n") else "\n"
+    newline = newline_of(site.source)
+    lead = "" if site.source.text[:end].endswith("\n") else newline
     for text in values:
-        edit = TextEdit(start=end, end=end, text=f"{lead}{indent}return {text}\n")
+        edit = TextEdit(start=end, end=end, text=f"{lead}{indent}return {text}{newline}")
         yield site.edit([edit], last, "return", 0.35)
 
 
@@ -331,13 +333,14 @@ def _defaults(site: Site, root: FunctionNode) -> Iterator[Mutation]:
     body = [s for s in root.body if not _is_docstring(site, s)]
     if not body:
         return
-    step = _step(site, root)
+    step, newline = _step(site, root), newline_of(site.source)
     for arg, default in pairs:
         if isinstance(default, ast.List | ast.Dict | ast.Set | ast.Call):
             text = site.text(default)
             start, _ = _rows(site, [body[0]])
             indent = site.source.indent_of(body[0].lineno)
-            guard = f"{indent}if {arg.arg} is None:\n{indent}{step}{arg.arg} = {text}\n"
+            rows = (f"if {arg.arg} is None:", f"{step}{arg.arg} = {text}")
+            guard = "".join(f"{indent}{row}{newline}" for row in rows)
             edits = [
                 TextEdit(
                     start=site.source.start(default), end=site.source.end(default), text="None"
