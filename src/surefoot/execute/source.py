@@ -4,6 +4,7 @@ The syntax tree counts UTF-8 bytes within lines; everything here counts characte
 """
 
 import ast
+import difflib
 import io
 import sys
 import textwrap
@@ -220,12 +221,25 @@ def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def replace_unit(source: Source, unit: CodeUnit, text: str) -> str:
-    """The file with a unit's lines replaced by `text`, which is given without indentation."""
+    """The file with a unit's lines replaced by `text`, which is given without indentation.
+
+    Lines that the unit has already are taken as they stand, with white space and all that indenting does not give back.
+    """
+    text, newline = text.strip("\n"), newline_of(source)
     start, end = source.starts[unit.first_line - 1], source.starts[unit.last_line]
-    newline = newline_of(source)
-    body = indent_code(text.strip("\n"), unit.indent).replace("\n", newline)
-    ends = source.text[start:end].endswith(("\n", "\r"))
-    return source.text[:start] + body + (newline if ends else "") + source.text[end:]
+    old = source.text[start:end]
+    last = old[len(old.rstrip("\r\n")) :]
+    rows = [f"{row}{newline}" for row in indent_code(text, unit.indent).split("\n")]
+    kept, lines = list(rows), list(io.StringIO(f"{old}{newline}"))
+    matcher = difflib.SequenceMatcher(None, unit.text.split("\n"), text.split("\n"), autojunk=False)
+    for i, j, size in matcher.get_matching_blocks():
+        kept[j : j + size] = lines[i : i + size]
+    found, indented = (
+        source.text[:start] + "".join(body).rstrip("\r\n") + last + source.text[end:]
+        for body in (kept, rows)
+    )
+    # A line that stood left of the function, in its docstring or in parentheses, may be code elsewhere.
+    return found if found == indented or shape(found) == shape(indented) else indented
 
 
 def _dedent(text: str, indent: str, first: int, inner: frozenset[int]) -> str:

@@ -88,6 +88,14 @@ def test_a_string_over_lines_is_not_touched() -> None:
     assert splice(source, unit, graft(unit, code), (), ()) == text.replace("- x", "+ x")
 
 
+def test_lines_that_an_answer_does_not_touch_stay_to_the_letter() -> None:
+    """White space on an empty line, and a docstring that stands at the margin, of a method."""
+    text = 'class A:\n    def f(self, x):\n        """Doc.\n\nAt the margin.\n        """\n        y = x - 1\n      \n        return y\n'
+    source, unit = prepared(text, "f")
+    code = "def f(self, x):\n    y = x + 1\n    return y"
+    assert splice(source, unit, graft(unit, code), (), ()) == text.replace("- 1", "+ 1")
+
+
 def test_imports_and_helpers_find_their_place() -> None:
     """A missing import goes behind the imports, a helper before the function, each only when it is new and used."""
     source, unit = prepared()

@@ -87,6 +87,56 @@ def test_a_unit_put_back_changes_nothing(number: int) -> None:
     assert replace_unit(source, unit, unit.text) == MODULE
 
 
+UNTIDY = '''class Box:
+    def size(self, x):
+        """Doc.
+
+at the margin
+  and nearly so
+        """
+        y = (
+x + 1,
+        )
+········
+        z = y
+····
+        return """kept
+    as it stands""", z·
+'''.replace("·", " ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [UNTIDY, UNTIDY.replace("\n", "\r\n"), UNTIDY.replace("Doc.\n", "Doc.\r\n"), UNTIDY[:-1]],
+)
+def test_lines_that_stay_are_taken_as_they_stand(text: str) -> None:
+    """White space on empty lines and at the end, what stands left of the function, and the lines' own newlines."""
+    source = source_of(text)
+    (unit,) = units(source)
+    assert replace_unit(source, unit, unit.text) == text
+    changed = replace_unit(source, unit, unit.text.replace("z = y", "z = x"))
+    assert changed == text.replace("z = y", "z = x")
+
+
+def test_the_last_line_of_a_file_may_stand_elsewhere() -> None:
+    """It ends with no newline, and what comes after it stands on a line of its own."""
+    source = source_of("def f(x):\n    x = x or 1 ")
+    (unit,) = units(source)
+    assert replace_unit(source, unit, unit.text + "\n    return x") == (
+        "def f(x):\n    x = x or 1 \n    return x"
+    )
+
+
+def test_a_line_that_means_something_else_as_it_stands_is_indented() -> None:
+    """The statement of the new text is also a line of the old docstring, which stands left of the function."""
+    text = 'class A:\n    class B:\n        def f(self):\n            """Such as\n    x = 1\n            """\n'
+    source = source_of(text)
+    (unit,) = units(source)
+    assert replace_unit(source, unit, "def f(self):\n    x = 1") == (
+        "class A:\n    class B:\n        def f(self):\n            x = 1\n"
+    )
+
+
 def test_a_unit_in_a_file_with_windows_newlines() -> None:
     """New lines get the newline of the file, also where the unit is one line that ends with none."""
     for body in ("\r\n    return 1\r\n", "\r\n    return 1", " return 1"):
