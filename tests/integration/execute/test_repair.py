@@ -91,6 +91,40 @@ def test_an_answer_for_a_getter_leaves_its_setter(tmp_path: Path) -> None:
     assert shop.show(f"{run['commit']}:shop.py") == before + LABEL + setter
 
 
+SHARES = """class Plain:
+    def __init__(self, value):
+        self.value = value
+
+    def shown(self):
+        return str(self.value)
+
+
+class Percent:
+    def __init__(self, value):
+        self.value = value
+
+    def shown(self):
+        return str(self.value)
+"""
+
+
+def test_an_answer_for_one_of_two_equal_methods_is_put_in_its_class(tmp_path: Path) -> None:
+    """Both run in the failing tests, and have the same text; what was asked about is mended."""
+    tests = "from shop import Percent, Plain\n" + "".join(
+        f"\n\ndef test_{value}():\n    assert Plain({value}).shown() == '{value}'\n"
+        f"    assert Percent({value}).shown() == '{value} %'\n"
+        for value in (5, 70)
+    )
+    shop = Shop(tmp_path, tests, code=SHARES)
+    answer = '    return f"{self.value} %"\n'
+    model = shop.scripted([{"pattern": "Function `shown`", "reply": answer}])
+    run = shop.run("solve", "--test", "test_shop.py::test_5", "--model", model)
+    assert (run["status"], run["turns"]) == ("complete", 1), run
+    plain, _, percent = SHARES.partition("class Percent")
+    mended = percent.replace("str(self.value)", 'f"{self.value} %"')
+    assert shop.show(f"{run['commit']}:shop.py") == f"{plain}class Percent{mended}"
+
+
 def test_a_failed_answer_is_told_how_it_fails(shop: Shop) -> None:
     told = r"(?s)This answer was wrong:.*rebate.*It fails:.*NameError"
     run = shop.solve(

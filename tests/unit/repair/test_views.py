@@ -54,17 +54,21 @@ def batch(suspects: Sequence[Shown], **changes: object) -> Batch:
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
+def questions(made: Batch) -> tuple[EditQuestion, ...]:
+    return tuple(asked.question for asked in questions_of(made))
+
+
 def prompt(question: EditQuestion) -> str:
     return request_of(question).messages[-1].content
 
 
 def test_every_view_is_asked_of_one_suspect() -> None:
-    asked = questions_of(batch([shown("f", 1.0)]))
+    asked = questions(batch([shown("f", 1.0)]))
     assert {q.view for q in asked} == set(EditView)
 
 
 def test_no_request_is_made_twice() -> None:
-    asked = questions_of(batch([shown("f", 1.0, documented=False)], size=40))
+    asked = questions(batch([shown("f", 1.0, documented=False)], size=40))
     requests = {
         (r.messages, r.temperature, r.seed if r.temperature else 0) for r in map(request_of, asked)
     }
@@ -73,19 +77,19 @@ def test_no_request_is_made_twice() -> None:
 
 def test_likely_suspects_are_all_asked_about_first() -> None:
     suspects = [shown("f", 1.0), shown("g", 0.9), shown("h", 0.1)]
-    names = [q.name for q in questions_of(batch(suspects))]
+    names = [q.name for q in questions(batch(suspects))]
     assert names[:2] == ["f", "g"]
     assert names.count("h") == 3
-    first = {n: next(q for q in questions_of(batch(suspects)) if q.name == n) for n in "fgh"}
+    first = {n: next(q for q in questions(batch(suspects)) if q.name == n) for n in "fgh"}
     assert all(q.view is EditView.WHOLE and q.temperature == 0 for q in first.values())
 
 
 def test_a_later_batch_goes_on_where_the_first_ended() -> None:
     suspects = [shown("f", 1.0), shown("g", 0.9)]
-    whole = questions_of(batch(suspects, size=8))
+    whole = questions(batch(suspects, size=8))
     parts = (
-        *questions_of(batch(suspects, size=4)),
-        *questions_of(batch(suspects, first=4, size=4)),
+        *questions(batch(suspects, size=4)),
+        *questions(batch(suspects, first=4, size=4)),
     )
     assert whole == parts
 
@@ -99,15 +103,15 @@ def test_an_attempt_is_told_how_it_failed_beside_new_questions() -> None:
         )
         for name in ("g", "f", "g")
     ]
-    asked = questions_of(batch([shown("f", 1.0), shown("g", 0.9)], attempts=attempts, size=4))
+    asked = questions(batch([shown("f", 1.0), shown("g", 0.9)], attempts=attempts, size=4))
     assert [q.name for q in asked if q.attempt] == ["g", "f"]
     assert "g gave nothing" in prompt(asked[0])
-    assert asked[2:] == questions_of(batch([shown("f", 1.0), shown("g", 0.9)], size=2))
+    assert asked[2:] == questions(batch([shown("f", 1.0), shown("g", 0.9)], size=2))
 
 
 def test_votes_are_asked_without_what_failed_before() -> None:
     attempts = [Attempt(suspect="f.py::f", code="def f(a, b): ...", failure="f gave nothing")]
-    asked = questions_of(batch([shown("f", 1.0)], attempts=attempts, votes=True))
+    asked = questions(batch([shown("f", 1.0)], attempts=attempts, votes=True))
     assert not any(q.attempt for q in asked)
 
 
@@ -115,7 +119,7 @@ def test_a_vote_fills_in_what_an_edit_changed_without_having_seen_it() -> None:
     """Each place once, then once more with some warmth; the rest stands as the edit has it, and every other view is asked too."""
     edited = CODE.format(name="f").replace("a < b", "a > b").strip()
     masks = {"f.py::f": (Mask(code=edited, lines=(3, 3)), Mask(code=edited, lines=(5, 5)))}
-    asked = questions_of(batch([shown("f", 1.0)], votes=True, masks=masks, size=20))
+    asked = questions(batch([shown("f", 1.0)], votes=True, masks=masks, size=20))
     votes = [q for q in asked if q.view is EditView.MASKED]
     assert [q.lines for q in votes] == [(3, 3), (5, 5), (3, 3), (5, 5)]
     assert [q.temperature for q in votes] == [0.0, 0.0, 0.4, 0.4]
@@ -125,7 +129,7 @@ def test_a_vote_fills_in_what_an_edit_changed_without_having_seen_it() -> None:
     requests = {(prompt(q), q.temperature, q.seed if q.temperature else 0) for q in asked}
     assert len(requests) == 20
     first, then = (
-        questions_of(batch([shown("f", 1.0)], votes=True, masks=masks, first=first, size=10))
+        questions(batch([shown("f", 1.0)], votes=True, masks=masks, first=first, size=10))
         for first in (0, 10)
     )
     assert (*first, *then) == asked
@@ -136,7 +140,7 @@ def test_a_vote_on_one_line_ends_with_it() -> None:
     edited = CODE.format(name="f").replace("a < b", "a > b").strip()
     for opening, prefill in (("if", "```python\nif"), ("", "```python\n")):
         mask = Mask(code=edited, lines=(3, 3), opening=opening)
-        first, *_ = questions_of(batch([shown("f", 1.0)], votes=True, masks={"f.py::f": (mask,)}))
+        first, *_ = questions(batch([shown("f", 1.0)], votes=True, masks={"f.py::f": (mask,)}))
         request = request_of(first)
         assert (request.prefill, request.stop) == (prefill, ("\n", "```"))
         read = read_answer(first, "```python\nif a > b:")
@@ -145,9 +149,9 @@ def test_a_vote_on_one_line_ends_with_it() -> None:
 
 def test_no_vote_is_masked_where_no_edit_passes() -> None:
     """The order in which the other views are asked is the same with and without masks."""
-    plain = questions_of(batch([shown("f", 1.0)], votes=True, size=6))
+    plain = questions(batch([shown("f", 1.0)], votes=True, size=6))
     masks = {"f.py::f": (Mask(code=CODE.format(name="f").strip(), lines=(3, 3)),)}
-    mixed = questions_of(batch([shown("f", 1.0)], votes=True, masks=masks, size=8))
+    mixed = questions(batch([shown("f", 1.0)], votes=True, masks=masks, size=8))
     assert [q.view for q in mixed if q.view is not EditView.MASKED] == [q.view for q in plain]
     assert all(q.view is not EditView.MASKED for q in plain)
 
@@ -160,7 +164,7 @@ def test_a_wider_search_is_told_more() -> None:
     assert usual.issue_characters < len(issue) <= wide.issue_characters
     for limits, told in ((usual, False), (wide, True)):
         made = batch([shown("f", 1.0)], issue=issue, issue_characters=limits.issue_characters)
-        assert all(("so before" in prompt(q)) is told for q in questions_of(made))
+        assert all(("so before" in prompt(q)) is told for q in questions(made))
     assert (wide.told_calls, wide.told_values) == (2 * usual.told_calls, 2 * usual.told_values)
     assert wide.large_samples > usual.large_samples
     assert usual.widened(9).file_share == 0.5
@@ -168,20 +172,20 @@ def test_a_wider_search_is_told_more() -> None:
 
 def test_questions_share_their_beginning() -> None:
     """What a prompt cache can keep: all of the bug for every suspect, the function too for one suspect's."""
-    asked = questions_of(batch([shown("f", 1.0), shown("g", 0.9)]))
+    asked = questions(batch([shown("f", 1.0), shown("g", 0.9)]))
     report = "Bug report:\nThe smaller one comes out.\n\nFailing check:\n`f(1, 2)` gave `1`, expected `2`\n\n"
     assert all(prompt(q).startswith(report) for q in asked)
 
 
 def test_another_failing_check_is_shown_now_and_then() -> None:
-    asked = questions_of(batch([shown("f", 1.0)]))
+    asked = questions(batch([shown("f", 1.0)]))
     seen = ["f(3, 5)" in prompt(q) for q in asked]
     assert any(seen)
     assert not all(seen)
 
 
 def test_the_view_that_explains_is_not_started_for_the_model() -> None:
-    asked = questions_of(batch([shown("f", 1.0)]))
+    asked = questions(batch([shown("f", 1.0)]))
     requests = {q.view: request_of(q) for q in reversed(asked)}
     assert requests[EditView.EXPLAIN].prefill == ""
     assert requests[EditView.WHOLE].prefill.startswith("```python\ndef f(a, b):")
@@ -191,7 +195,7 @@ def test_the_view_that_explains_is_not_started_for_the_model() -> None:
 def test_beside_the_broken_code_a_docstring_is_told_once() -> None:
     """By the beginning of the answer to a model that goes on from it; a hosted one never sees that, and is told by the prompt."""
     attempt = Attempt(suspect="f.py::f", code=shown("f", 1.0).code, failure="wrong")
-    asked = questions_of(batch([shown("f", 1.0)], attempts=[attempt]))
+    asked = questions(batch([shown("f", 1.0)], attempts=[attempt]))
     begun = [q for q in asked if q.view is EditView.WHOLE]
     assert {bool(q.attempt) for q in begun} == {True, False}
     for question in begun:
@@ -208,7 +212,7 @@ def test_the_view_that_explains_sees_the_variables() -> None:
     traced = ["f.py:1 a = 1", "other.py:3 x = 2", "f.py:3 b = 2", "f.py:99 z = 0", "... 3 more ..."]
     suspect = shown("f", 1.0)
     seen = replace(suspect, values=values_in(suspect.suspect, traced, most=12))
-    asked = questions_of(batch([seen]))
+    asked = questions(batch([seen]))
     for question in asked:
         told = "in order:\na = 1\nb = 2\n" in prompt(question)
         assert told is (question.view is EditView.EXPLAIN)
@@ -237,7 +241,7 @@ def test_an_attempt_at_a_function_whose_name_is_another_ones_too_is_told_to_its_
         for unit in units(source)
     )
     attempt = Attempt(suspect=second.suspect.key, code="def f(self): ...", failure="wrong")
-    asked = questions_of(batch([first, second], attempts=[attempt], size=1))
+    asked = questions(batch([first, second], attempts=[attempt], size=1))
     assert [q.code for q in asked] == [second.code]
 
 
@@ -246,9 +250,7 @@ def test_a_model_that_fills_gaps_is_asked_without_words() -> None:
     vote = Mask(code=shown("f", 1.0).code, lines=(3, 3), opening="if")
     (first,) = (
         q
-        for q in questions_of(
-            batch([shown("f", 1.0)], votes=True, size=1, masks={"f.py::f": (vote,)})
-        )
+        for q in questions(batch([shown("f", 1.0)], votes=True, size=1, masks={"f.py::f": (vote,)}))
     )
     request = request_of(first, fills_gaps=True)
     assert request.messages == ()
@@ -275,3 +277,23 @@ def test_blanks_around_an_answer_in_a_gap_are_not_part_of_it() -> None:
     asker = MeteredModel(model, journal, ceilings, clock)
     (proposal,) = propose_edits([question], asker, journal).proposals
     assert proposal.code == question.code.replace("a < b", "a > b")
+
+
+def test_of_two_functions_with_the_same_text_each_question_says_whose_it_is() -> None:
+    """By its text nobody could tell them apart."""
+    source = parse(
+        "m.py", "".join(f"class {c}:\n    def f(self):\n        return 1\n" for c in "AB")
+    )
+    assert source is not None
+    both = [
+        replace(
+            shown("f", 1.0, documented=False),
+            suspect=Suspect(path="m.py", unit=unit, score=1.0, lines={}),
+            code=unit.text,
+        )
+        for unit in units(source)
+    ]
+    attempt = Attempt(suspect=both[1].suspect.key, code="def f(self): ...", failure="wrong")
+    asked = questions_of(batch(both, attempts=[attempt], size=3))
+    assert [a.shown.suspect.key for a in asked] == ["m.py::B.f", "m.py::A.f", "m.py::B.f"]
+    assert {a.question.code for a in asked} == {both[0].code}

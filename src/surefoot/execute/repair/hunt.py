@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from surefoot.decisions.candidate_edit import EditProposal, EditQuestion, EditView, propose_edits
+from surefoot.decisions.candidate_edit import EditProposal, EditView, propose_edits
 from surefoot.execute.repair.candidates import (
     FILL,
     changed_places,
@@ -31,7 +31,7 @@ from surefoot.execute.repair.probe import Words
 from surefoot.execute.repair.select import Choice, Passing, Weights, choose
 from surefoot.execute.repair.syntax import SyntaxSearch
 from surefoot.execute.repair.trials import Trials, Tried
-from surefoot.execute.repair.views import Attempt, Batch, Mask, Shown, questions_of
+from surefoot.execute.repair.views import Asked, Attempt, Batch, Mask, Shown, questions_of
 from surefoot.execute.source import (
     CodeUnit,
     Source,
@@ -123,8 +123,8 @@ class Hunt:
             s for s in (self._show(suspect) for suspect in case.suspects) if s is not None
         ]
         self._taken: set[str] = set()
-        self._masked: dict[str, tuple[Shown, Candidate]] = {}
-        """Whose code it is that was shown with an edit in it, and the edit, which may change other units, too."""
+        self._masked: dict[tuple[str, str], Candidate] = {}
+        """The edit, which may change other units, too, by key of the suspect and its code as it was shown with it."""
         self._failures = self._tell_failures()
         self._foretelling = Foretelling(ports.asker, ports.notebook, limits.foretold)
         self._infilling = Infilling(ports.asker, ports.notebook)
@@ -389,7 +389,7 @@ class Hunt:
     def _ask(self, size: int) -> None:
         attempts = sorted(self._model.attempts, key=lambda a: -a[0])
         voted = self._voted()
-        questions = questions_of(
+        asked = questions_of(
             Batch(
                 shown=voted or self._shown,
                 failures=self._failures,
@@ -406,6 +406,7 @@ class Hunt:
                 issue_characters=self._limits.issue_characters,
             )
         )
+        questions = [a.question for a in asked]
         answered = propose_edits(questions, self._asker, self._notebook)
         self._model.asked += len(questions)
         told_of = {q.attempt for q in questions if q.attempt}
@@ -414,8 +415,8 @@ class Hunt:
         self._model.attempts = [a for a in attempts if a[1].code not in told_of]
         self._model.exhausted = answered.exhausted
         self._model.failure = answered.failure
-        for question, proposal in zip(questions, answered.proposals, strict=False):
-            self._meet(question, proposal)
+        for about, proposal in zip(asked, answered.proposals, strict=False):
+            self._meet(about, proposal)
 
     def _voted(self) -> list[Shown]:
         """Those in which a candidate that passes changes something."""
@@ -465,7 +466,8 @@ class Hunt:
             telling = {around for around, words in doing.items() if len(words) > 1} | whole
             found = {around: of for around, of in found.items() if around in telling}
         ranked = sorted(found.values(), key=lambda of: (-of[0], of[1].lines, of[1].code))
-        self._masked.update((mask.code, (shown, candidate)) for _, mask, candidate in ranked)
+        key = shown.suspect.key
+        self._masked.update(((key, mask.code), candidate) for _, mask, candidate in ranked)
         return tuple(mask for _, mask, _ in ranked)
 
     def _edited(self, shown: Shown, passing: Passing) -> str | None:
@@ -476,9 +478,10 @@ class Hunt:
             return None
         return unit.text
 
-    def _meet(self, question: EditQuestion, proposal: EditProposal) -> None:
+    def _meet(self, asked: Asked, proposal: EditProposal) -> None:
         """Try what a question brought."""
-        shown, under = self._asked_of(question)
+        shown, question = asked.shown, asked.question
+        under = self._masked.get((shown.suspect.key, question.code)) or self._beside(shown)
         source = self._case.files.product[shown.suspect.path]
         if under is not None:
             source = _elsewhere(under, source, shown.suspect.unit)
@@ -510,15 +513,6 @@ class Hunt:
         self._model.missed[shown.suspect.key] += 1
         if tried is not None:
             self._remember(tried, proposal.code, shown.suspect)
-
-    def _asked_of(self, question: EditQuestion) -> tuple[Shown, Candidate | None]:
-        """Whose code a question showed, and the edit that its answer is tried with."""
-        masked = self._masked.get(question.code)
-        if masked is not None:
-            return masked
-        named = (s for s in self._shown if (s.code, s.name) == (question.code, question.name))
-        shown = next(named)
-        return shown, self._beside(shown)
 
     def _beside(self, shown: Shown) -> Candidate | None:
         """The likeliest edit that passes, where it changes the suspect and others: no answer for the suspect alone would pass."""

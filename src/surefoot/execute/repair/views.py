@@ -45,6 +45,14 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question, and what it is about, which its text does not say: two suspects may have the same code."""
+
+    shown: Shown
+    question: EditQuestion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """A candidate of the model that failed."""
 
@@ -133,7 +141,7 @@ class Batch:
     """Length up to which the issue is told."""
 
 
-def questions_of(batch: Batch) -> tuple[EditQuestion, ...]:
+def questions_of(batch: Batch) -> tuple[Asked, ...]:
     """The questions of a batch: some say how an attempt failed, the others follow the schedule."""
     told = [] if batch.votes else batch.attempts[: batch.second_tries]
     return (
@@ -142,15 +150,21 @@ def questions_of(batch: Batch) -> tuple[EditQuestion, ...]:
     )
 
 
-def _second_try(batch: Batch, attempt: Attempt) -> EditQuestion:
+def _second_try(batch: Batch, attempt: Attempt) -> Asked:
     """An attempt's own question once more, with the attempt and how it failed."""
     shown = next(s for s in batch.shown if s.suspect.key == attempt.suspect)
     question = _asked(batch, shown, EditView.WHOLE)
-    return replace(question, attempt=attempt.code, attempt_failure=attempt.failure)
+    told = replace(question, attempt=attempt.code, attempt_failure=attempt.failure)
+    return Asked(shown=shown, question=told)
 
 
-def _question(batch: Batch, number: int) -> EditQuestion:
+def _question(batch: Batch, number: int) -> Asked:
     shown, place = _turn_about(batch.shown, number)
+    return Asked(shown=shown, question=_scheduled(batch, shown, place, number))
+
+
+def _scheduled(batch: Batch, shown: Shown, place: int, number: int) -> EditQuestion:
+    """The question at a place of a suspect's own schedule; `number` is its place among all."""
     masks = batch.masks.get(shown.suspect.key, ())
     places = _votes(len(masks)) if batch.votes else _plan()
     slot, lap, vote = next(itertools.islice(places, place, None))
