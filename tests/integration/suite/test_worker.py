@@ -16,11 +16,12 @@ from tests.integration.suite.conftest import (
 )
 
 from surefoot.execute.repair.candidates import UNCHANGED
-from surefoot.execute.repair.evidence import Probing, probe_for
+from surefoot.execute.repair.evidence import Evidence, Probing, Witnesses, probe_for
 from surefoot.execute.repair.examples import Example
 from surefoot.execute.repair.ground import Files
 from surefoot.execute.repair.localise import Suspect
 from surefoot.execute.repair.probe import Probe, probe_of, words_of
+from surefoot.execute.repair.trials import PASSED, Tried
 from surefoot.execute.source import parse, units
 from surefoot.kernel.ports import Processes, TrialWorker
 from surefoot.suite import PytestSuite, SuitePlan
@@ -346,6 +347,7 @@ def probed(
     suite = PytestSuite(plan, processes, original=root, scratch=tmp_path, limits=Limits())
     (root / "tests").mkdir(parents=True)
     (root / product[0]).write_text(product[1])
+    (root / tests[0]).write_text(tests[1])
     source, test = parse(*product), parse(*tests)
     assert source is not None
     assert test is not None
@@ -403,6 +405,85 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         )
         assert one == other
         assert apart != beside  # nobody answered the empty text before
+
+
+CART = """\
+class Cart:
+    def __init__(self, prices):
+        self.prices = prices
+
+    def total(self):
+        return len(self.prices)
+"""
+TEST_CART = """\
+import pytest
+
+from cart import Cart
+
+OPEN = {}
+
+
+@pytest.fixture(autouse=True)
+def cart():
+    OPEN["cart"] = Cart([2, 3])
+    yield
+    OPEN.clear()
+
+
+def test_sum():
+    assert OPEN["cart"].total() == 5
+
+
+def test_number():
+    assert OPEN["cart"].total() > 1
+"""
+
+
+def test_a_story_that_the_unchanged_code_cannot_tell_is_none_that_is_kept(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """What a fixture makes is missing there: it breaks off alike for every candidate, and none of them is steady for it."""
+    tests = ("tests/test_cart.py", TEST_CART)
+    with probed(tmp_path, plan, processes, ("cart.py", CART), tests) as (probing, suspects):
+        total = suspects["total"]
+        wrong = candidate("cart.py", CART.replace("len(self.prices)", "self.prices"))
+        words, _ = probing.behaviour(wrong, total)
+        assert {*(words or ())} == {"!_Broken"}
+        assert probing.kept(words, total) is None
+        apart = TEST_CART.replace("def test_number():", "def test_number():\n    cart = Cart([4])")
+        steady = (tests[0], apart.replace('OPEN["cart"].total() > 1', "cart.total() == 1"))
+    with probed(tmp_path / "steady", plan, processes, ("cart.py", CART), steady) as (
+        probing,
+        suspects,
+    ):
+        same, _ = probing.behaviour(UNCHANGED, suspects["total"])
+        other, _ = probing.behaviour(wrong, suspects["total"])
+        assert probing.kept(same, suspects["total"]) == 1.0
+        assert probing.kept(other, suspects["total"]) == 0.0
+
+
+def test_a_part_of_an_answer_that_could_not_be_compared_is_a_rival(worker: ForkedWorker) -> None:
+    """Nothing tells that it does the same, so that it does not speak for the answer by being a smaller one."""
+    source, test = parse("calc.py", CALC), parse("tests/test_calc.py", TEST_CALC)
+    assert source is not None
+    assert test is not None
+    suspect = Suspect(path="calc.py", unit=units(source)[0], score=1.0, lines={})
+    files = Files(
+        product={"calc.py": source},
+        tests={"tests/test_calc.py": test},
+        paths=("calc.py", "tests/test_calc.py"),
+    )
+    probing = Probing({}, lambda probe: worker)
+    witnesses = Witnesses(probing=probing, worker=worker, failing=(ADD,), neighbours=())
+    evidence = Evidence(files, [suspect], witnesses)
+    whole, part = (
+        Tried(candidate=candidate("calc.py", text), passed=True, fixed=1, near=1.0, message=PASSED)
+        for text in (FIXED + "\nMORE = 1\n", FIXED)
+    )
+    evidence.add(whole, suspect, sampled=True)
+    evidence.add_part(part, suspect, whole)
+    assert [p.words for p in evidence.passing] == [None, None]
+    assert [p.edited for p in evidence.passing] == [False, True]
 
 
 ALTERNATE = """\

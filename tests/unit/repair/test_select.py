@@ -354,15 +354,20 @@ def test_b7() -> None:
     assert b7(dropped, 0.8, WEIGHTS, max_files=4) == 0.5 * 0.8 + 0.3 * 0.75
 
 
-def test_what_cannot_be_told_apart_is_one_behaviour() -> None:
-    """Where no inputs of our own can be given, the model's smallest idea comes before a smaller one of nobody's."""
-    nobody = passing("nobody", None, edited=True, prior=0.3)
-    small = passing("small", None, samples=1, changed_lines=2)
-    large = passing("large", None, samples=1, changed_lines=5)
-    choice = choose([nobody, large, small], WEIGHTS)
-    assert choice.taken is small
-    assert len(choice.clusters) == 1
-    assert choose([nobody], WEIGHTS).taken is None
+def test_what_nothing_tells_agrees_with_equal_code_alone() -> None:
+    """Five functions that are each something else are five behaviours, where none of them could be run or all of them raised."""
+    for words in (None, "!_Broken !_Broken"):
+        edit = passing("x + 1", words, edited=True, prior=0.6)
+        answers = [passing(f"x + {n}", words, samples=1) for n in range(2, 6)]
+        choice = choose([edit, *answers], WEIGHTS)
+        assert choice.taken is None
+        assert len(choice.clusters) == 5
+        assert "on generated inputs" not in choice.reason
+        said = passing("x+1  # again", words, samples=3)
+        agreed = choose([edit, said], WEIGHTS)
+        assert agreed.taken is not None
+        assert len(agreed.clusters) == 1
+        assert "3 samples and 1 edits give code that could not be compared" in agreed.reason
 
 
 def test_what_leaves_passing_tests_stories_alone_comes_first() -> None:

@@ -63,6 +63,21 @@ def test_rows_of_a_table_are_given() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("self.assertEqual(put(1), 2)", 1),
+        ("self.assertEqual(self.box.put(1), 2)", 0),
+        ("box = self.made()\n        box.put(1)", 0),
+        ("class Box:\n            def size(self): return self.n\n        put(Box())", 1),
+    ],
+)
+def test_what_set_up_gave_is_in_no_story(row: str, told: int) -> None:
+    """Nothing stands in for it: whatever was asked of that would be the same for all candidates."""
+    text = f"class TestBox(TestCase):\n    def test_a(self):\n        {row}\n"
+    assert len(stories_of([source(text)], {"put"}, failing=(), seed=1, count=1)) == told
+
+
 def test_variations_are_many_and_the_same_for_a_seed() -> None:
     text = "def test_a():\n    box = Box('ab')\n    assert box.put(3, 'x') == [3]\n\n\ndef test_b():\n    other(4)\n"
     told = stories_of([source(text)], {"put"}, failing=(), seed=1, count=20)

@@ -256,15 +256,19 @@ class Probing:
         return self._unchanged[suspect.key]
 
     def kept(self, words: Words | None, suspect: Suspect) -> float | None:
-        """Share of the stories of passing tests in which a candidate does what the unchanged code does; None without any."""
+        """Share of the stories of passing tests in which a candidate does what the unchanged code does; None without any.
+
+        One that the unchanged code cannot tell to its end says nothing of a candidate that cannot either.
+        """
         probe = self._probes.get(suspect.key)
         if words is None or probe is None or not probe.steady:
             return None
         before = self._before(suspect)
         if before is None:
             return None
-        same = sum(words[place] == before[place] for place in probe.steady)
-        return same / len(probe.steady)
+        told = [place for place in probe.steady if _is_answer(before[place])]
+        same = sum(words[place] == before[place] for place in told)
+        return same / len(told) if told else None
 
     def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> bool:
         """Whether a candidate fails where an answer is due, and not by an exception that it raises itself."""
@@ -380,13 +384,14 @@ class Evidence:
     def add_part(self, tried: Tried, suspect: Suspect, whole: Tried) -> None:
         """Take in what is left of an answer without the changes that no known test asks for.
 
-        Where it does the same it is only the smaller one to take. Else it is a rival that nobody gave as an answer.
+        Where it does the same it is only the smaller one to take. Else, and where that is not known, it is a rival that
+        nobody gave as an answer.
         """
         key = mark(tried.candidate)
         if key in self._passing:
             return
         part = self._new(tried.candidate, suspect)
-        rivals = part.words != self._passing[mark(whole.candidate)].words
+        rivals = not part.words or part.words != self._passing[mark(whole.candidate)].words
         prior = tried.candidate.prior if rivals else 0.0
         self._passing[key] = replace(part, edited=rivals, prior=prior)
 

@@ -139,7 +139,7 @@ def test_examples():
     wanted = [("", plain(expected)) for _, expected in EXAMPLES]
     _tell(["+" if got == right else "-" for got, right in zip(given, wanted)])
 """
-_STORIES: Final = '''\
+_STORIES: Final = """\
 import functools
 import importlib.util
 import pathlib
@@ -160,16 +160,6 @@ def _namespace(number, path):
 
 # At collection, so that the trial worker finds all of it ready and need not start afresh for each candidate.
 SPACES = {path: _namespace(n, path) for n, path in enumerate(sorted({path for path, _ in STORIES}))}
-
-
-class _Self:
-    """Stands in for the object that a test's method belongs to."""
-
-    def __getattr__(self, name):
-        return self
-
-    def __call__(self, *args, **kwargs):
-        return self
 
 
 class _Broken(Exception):
@@ -194,7 +184,7 @@ def _told(text, space):
     own = dict(space, **{LOOK: look})
     exec(text, own)
     try:
-        own["story"](_Self())
+        own["story"]()
     except (_Stuck, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -207,7 +197,7 @@ def _told(text, space):
 def test_behaviour():
     stuck = []
     _tell(_short([_give(functools.partial(_told, text, SPACES[path]), (), stuck) for path, text in STORIES]))
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

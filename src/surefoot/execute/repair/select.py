@@ -7,16 +7,13 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from surefoot.execute.repair.candidates import FILL
+from surefoot.execute.repair.candidates import FILL, mark
 from surefoot.execute.repair.probe import RAISED, STUCK, Words
 from surefoot.values import Candidate
-
-_UNTOLD: Final[Words] = ("unknown",)
-"""The behaviour of all candidates that could not be run on inputs of our own: nothing tells them apart."""
 
 _NONE: Final[Mapping[str, int]] = MappingProxyType({})
 _STEADY: Final = 0.9
@@ -166,6 +163,8 @@ class Cluster:
     """What speaks for it."""
     likely: float = 0.0
     """Its share of the likelihood of all that were weighed and of the unchanged code, 0..1; 0 of what was not."""
+    told: bool = True
+    """Inputs of our own told what it does; else its members are equal code."""
 
     @property
     def samples(self) -> int:
@@ -258,9 +257,10 @@ def choose(
     taken = best.members[0]
     score = b7(taken, confidence, weights, max_files)
     others = len(clusters) - 1
+    alike = "agree on generated inputs" if best.told else "give code that could not be compared"
     said = (
         f"{best.samples} samples and "
-        f"{sum(p.edited for p in best.members)} edits agree on generated inputs, "
+        f"{sum(p.edited for p in best.members)} edits {alike}, "
         f"its share of the likelihood is {best.likely:.2f}, "
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
         f"confidence {confidence:.2f}"
@@ -396,15 +396,18 @@ def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int)
 def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]:
     """Candidates by behaviour, what most speaks for first."""
     comparable = _comparable(passing)
-    groups: dict[tuple[Words, bool], list[Passing]] = {}
+    groups: dict[tuple[Words, str, bool], list[Passing]] = {}
     for item in passing:
+        words = comparable(item)
+        # Passing is not right: of what nothing tells the behaviour, equal code alone does the same for certain.
+        code = "" if words else mark(item.candidate)
         # What differs only on inputs that perhaps nobody gives would else be put together.
-        groups.setdefault((comparable(item), bool(item.beyond)), []).append(item)
+        groups.setdefault((words, code, bool(item.beyond)), []).append(item)
     least = min((p.changed_lines for p in passing), default=1)
     shares = _shares(list(groups.values()))
     found = [
-        _cluster(members, weights, least, share)
-        for members, share in zip(groups.values(), shares, strict=True)
+        replace(_cluster(members, weights, least, share), told=bool(words))
+        for ((words, *_), members), share in zip(groups.items(), shares, strict=True)
     ]
     return tuple(
         sorted(found, key=lambda c: (-c.weight, c.members[0].changed_lines, _name(c.members[0])))
@@ -462,10 +465,9 @@ def _agreed(passing: Passing, said: Iterable[tuple[int, Words]]) -> int:
 
 
 def _rank(passing: Passing) -> tuple[bool, int, int, int, float, str]:
-    """The smallest first; what nothing but the known tests speaks for after what the model thought of, and so is patchwork."""
-    unlikely = passing.is_patchwork or (passing.words is None and not passing.samples)
+    """The smallest first, and patchwork, which nobody thought of, after the rest."""
     return (
-        unlikely,
+        passing.is_patchwork,
         passing.changed_lines,
         passing.changed_words,
         -passing.samples,
@@ -520,7 +522,7 @@ def _led(kept: Sequence[Passing], passing: Sequence[Passing]) -> list[Passing]:
 
 
 def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
-    """What of the words to compare: inputs on which nobody stuck and at most half of all raised.
+    """What of the words to compare: inputs on which nobody stuck and at most half of all raised; none where nothing was told.
 
     An input that makes most candidates raise is one that no caller gives.
     """
@@ -534,8 +536,6 @@ def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
     ]
 
     def words(item: Passing) -> Words:
-        if item.words is None:
-            return _UNTOLD
-        return tuple(item.words[place] for place in good)
+        return tuple(item.words[place] for place in good) if item.words is not None else ()
 
     return words

@@ -31,7 +31,7 @@ _LEFT_AND_RIGHT: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """A function `story(self)` to be run in the namespace of a test file."""
+    """A function `story()` to be run in the namespace of a test file."""
 
     path: str
     """The test file."""
@@ -83,7 +83,7 @@ def _bodies(source: Source, names: Collection[str]) -> Iterator[tuple[str, list[
         whole = not any(isinstance(n, _WAITS) for n in ast.walk(node))
         short = unit.last_line - unit.first_line <= _MOST_LINES
         if unit.name.startswith("test") and not named.isdisjoint(names) and whole and short:
-            yield from ((unit.name, body) for body in _given(node))
+            yield from ((unit.name, body) for body in _given(node) if _is_free(body, names))
 
 
 def _given(node: FunctionNode) -> Iterator[list[ast.stmt]]:
@@ -99,11 +99,25 @@ def _given(node: FunctionNode) -> Iterator[list[ast.stmt]]:
             yield copy.deepcopy([*given, *node.body])
 
 
+def _is_free(body: Sequence[ast.stmt], names: Collection[str]) -> bool:
+    """Whether the story that a body tells reads nothing of its test's object: what `setUp` gave that is not there."""
+    return not _reads_self(parse(_text(body, names)))
+
+
+def _reads_self(node: ast.AST) -> bool:
+    """Whether some code reads a `self` that it is not given by itself, as a method of a class within is."""
+    if isinstance(node, FunctionNode) and any(a.arg == "self" for a in node.args.args):
+        return False
+    return (isinstance(node, ast.Name) and node.id == "self") or any(
+        map(_reads_self, ast.iter_child_nodes(node))
+    )
+
+
 def _text(body: Sequence[ast.stmt], names: Collection[str]) -> str:
     """The story that a body tells."""
     looking = _Looking(names)
     rows = [looking.visit(s) for s in copy.deepcopy(list(body))]
-    story = parse("def story(self): pass").body[0]
+    story = parse("def story(): pass").body[0]
     if isinstance(story, ast.FunctionDef):
         story.body = rows
     return ast.unparse(ast.fix_missing_locations(story))
