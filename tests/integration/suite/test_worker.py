@@ -370,7 +370,9 @@ def probed(
             (root / probe.path).write_text(probe.text)
             return stack.enter_context(suite.worker(root, probe.tests))
 
-        yield Probing(probes, open_worker), suspects
+        worker = stack.enter_context(suite.worker(root, failing))
+        seen = worker.attempt(UNCHANGED).report.results
+        yield Probing(probes, open_worker, seen), suspects
 
 
 def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
@@ -405,6 +407,65 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         )
         assert one == other
         assert apart != beside  # nobody answered the empty text before
+
+
+LINES = """\
+import os
+import time
+
+
+def lines(path):
+    with open(path) as file:
+        return len(file.readlines()) - 1
+
+
+def slow(n):
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+    return n * 3
+
+
+def rate(n):
+    return n * int(os.environ.get("RATE", "7")) + 1
+
+
+def last(numbers):
+    return numbers[len(numbers)]
+"""
+
+
+ELSEWHERE = """\
+def test_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("x" + chr(10))
+    assert lines("a") == 1
+"""
+RATE = """\
+def test_it(monkeypatch):
+    monkeypatch.setenv("RATE", "2")
+    assert rate(3) == 6
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "name", "is_seen"),
+    [
+        (ELSEWHERE, "lines", False),
+        ("def test_it():\n    assert slow(3) == 6\n", "slow", False),
+        (RATE, "rate", False),
+        ("def test_it():\n    assert rate(3) == 21\n    assert rate(4) == 28\n", "rate", True),
+        ("def test_it():\n    assert last([2, 3]) == 3\n", "last", True),
+    ],
+    ids=["folder", "time", "environment", "value", "exception"],
+)
+def test_a_gauge_is_of_use_where_the_tests_saw_what_it_shows(
+    tmp_path: Path, plan: SuitePlan, processes: Processes, test: str, name: str, *, is_seen: bool
+) -> None:
+    """A call out of its test lacks what that made, and its time: what mends it would look no better than the unchanged code."""
+    tests = ("tests/test_lines.py", f"from lines import {name}\n\n\n{test}")
+    with probed(tmp_path, plan, processes, ("lines.py", LINES), tests) as (probing, suspects):
+        assert (probing.gauge(suspects[name]) is not None) == is_seen
 
 
 CART = """\

@@ -61,7 +61,7 @@ from surefoot.execute.source import (
     parse,
 )
 from surefoot.kernel.ports import TrialWorker
-from surefoot.values import Candidate, TestOutcome
+from surefoot.values import Candidate, TestOutcome, TestResult
 
 _ACCIDENTS: Final = frozenset(
     {
@@ -180,23 +180,34 @@ class _Due:
 
 
 class Probing:
-    """The probes of a turn's suspects, each with a worker that is opened when it is first needed."""
+    """The probes of a turn's suspects, each with a worker that is opened when it is first needed.
 
-    def __init__(self, probes: Mapping[str, Probe], open_worker: OpenWorker) -> None:
+    `failing` is what the failing tests say of the unchanged code.
+    """
+
+    def __init__(
+        self,
+        probes: Mapping[str, Probe],
+        open_worker: OpenWorker,
+        failing: Sequence[TestResult] = (),
+    ) -> None:
         self._probes = probes
         self._open = open_worker
+        self._failing = failing
         self._workers: dict[str, TrialWorker] = {}
         self._gauges: dict[str, Gauge] = {}
         self._unchanged: dict[str, Words | None] = {}
         self._owed: dict[str, tuple[_Due, ...]] = {}
 
     def gauge(self, suspect: Suspect) -> Gauge | None:
-        """Measures candidates of a suspect, where the tests check it with literals and it gives wrong ones."""
+        """Measures candidates of a suspect, where the tests check it with literals and it gives the wrong ones that they saw."""
         probe = self._probes.get(suspect.key)
         if probe is None or not probe.checked:
             return None
         if suspect.key not in self._gauges:
-            self._gauges[suspect.key] = Gauge(self._worker(suspect.key, probe), probe)
+            self._gauges[suspect.key] = Gauge(
+                self._worker(suspect.key, probe), probe, self._failing
+            )
         gauge = self._gauges[suspect.key]
         return gauge if gauge.useful else None
 

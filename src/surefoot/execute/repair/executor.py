@@ -255,7 +255,7 @@ class _Round:
             file = FileEdit(path=probe.path, text=probe.text)
             return self._worker(stack, (*goal.added, file), probe.tests)
 
-        return Probing(probes, open_worker)
+        return Probing(probes, open_worker, case.failing)
 
     # --- after the search ------------------------------------------------------------------------
 

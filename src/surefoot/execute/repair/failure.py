@@ -90,6 +90,17 @@ def closeness(result: TestResult | None) -> float:
     return 0.1 + 0.85 * likeness(compared[1].strip(), compared[2].strip())
 
 
+def compared(message: str) -> tuple[object, object] | None:
+    """The two values of an assertion that calls them equal; None where it shows no literals, or not all of them."""
+    found = _COMPARED.search(message)
+    if found is None or "..." in found[0]:
+        return None
+    try:
+        return value_of(found[1].strip()), value_of(found[2].strip())
+    except ValueError:
+        return None
+
+
 def likeness(got: str, expected: str) -> float:
     """How alike two values are, given as literals, 0..1; two truth values that differ are not alike at all."""
     a, b = _value(got), _value(expected)

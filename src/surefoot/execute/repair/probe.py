@@ -347,7 +347,12 @@ def first_broken(words: Words, relations: Sequence[tuple[str, int]]) -> str | No
 
 def expected_value(checked: Checked) -> str:
     """What `shown_value` is when an example holds."""
-    return plain(_value(checked[0]))[:_SHOWN]
+    return shown(_value(checked[0]))
+
+
+def shown(value: object) -> str:
+    """What `shown_value` is of a call that gives a value."""
+    return plain(value)[:_SHOWN]
 
 
 def held(words: Words) -> tuple[bool, ...]:
