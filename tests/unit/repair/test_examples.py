@@ -99,7 +99,7 @@ def test_test_examples() -> None:
     """Calls in tests come with the literal that they are compared with, on either side."""
     source = parse(
         "t.py",
-        "def test_f():\n"
+        "import m\n\ndef test_f():\n"
         "    assert f(1) == 2\n    assert [3] == f(-4)\n    g = f('x')\n    assert m.f([1]) == g\n    f(g)\n",
     )
     assert source is not None
@@ -124,13 +124,37 @@ def test_an_issue_may_call_with_keywords() -> None:
     [
         ("def test_a():\n    assert f(1) is False\n", [("f(1)", "False")]),
         ("def test_a():\n    assert None is f(1)\n", [("f(1)", "None")]),
-        ("class T:\n    def test_a(self):\n        self.assertEqual(m.f(1), 2)\n", [("f(1)", "2")]),
-        ("class T:\n    def test_a(self):\n        self.assertTrue(m.f(1))\n", [("f(1)", None)]),
+        (
+            "import m\nclass T:\n    def test_a(self):\n        self.assertEqual(m.f(1), 2)\n",
+            [("f(1)", "2")],
+        ),
+        (
+            "import m\nclass T:\n    def test_a(self):\n        self.assertTrue(m.f(1))\n",
+            [("f(1)", None)],
+        ),
     ],
 )
 def test_spellings_of_checks(text: str, known: list[tuple[str, str | None]]) -> None:
     """Identity with a constant and unittest's assertions say what a call gives; truth says only that it is made."""
     assert told_in(text) == known
+
+
+@pytest.mark.parametrize(
+    ("call", "known"),
+    [
+        ("shop.price.f(1)", [("f(1)", "2")]),
+        ("prices.f(1)", [("f(1)", "2")]),
+        ("other.f(1)", []),
+        ("'a,b'.f(1)", []),
+        ("{1: 2}.f(1)", []),
+        ("made().f(1)", []),
+        ("self.f(1)", []),
+    ],
+)
+def test_a_method_of_the_same_name_is_no_call(call: str, known: list[tuple[str, str]]) -> None:
+    """What stands before the dot has to be a module: a text's `split` is not the project's."""
+    imports = "import shop.price\nfrom shop import made, price as prices\n"
+    assert told_in(f"{imports}def test_a(self, other):\n    assert {call} == 2\n") == known
 
 
 def told_in(text: str) -> list[tuple[str, str | None]]:

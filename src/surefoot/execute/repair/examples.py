@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from surefoot.execute.repair.graft import imported_by
 from surefoot.execute.source import FunctionNode, Source, last_name
 from surefoot.syntax import expression_of
 
@@ -109,39 +110,62 @@ def from_issue(text: str, name: str) -> tuple[Example, ...]:
 def from_tests(sources: Iterable[Source], name: str) -> tuple[Example, ...]:
     """Calls with literal arguments in tests, with the value that they are compared with where it is a literal.
 
-    The rows of `pytest.mark.parametrize` stand for the names that a test gives them.
+    The rows of `pytest.mark.parametrize` stand for the names that a test gives them. A method of a value that happens to
+    have the function's name is none of its calls: one with a dot begins with what the file imports.
     """
     found: list[Example] = []
     for source in sources:
-        for node in ast.walk(source.tree):
+        nodes = list(ast.walk(source.tree))
+        imported = imported_by(n for n in nodes if isinstance(n, ast.stmt))
+        called = _Called(name=name, imported=imported)
+        for node in nodes:
             if isinstance(node, FunctionNode):
                 for row in rows_of(node):
-                    found.extend(_in_test(node, name, row))
+                    found.extend(_in_test(node, called, row))
             elif isinstance(node, ast.Module):
-                found.extend(_in_test(node, name, {}))
+                found.extend(_in_test(node, called, {}))
     return _unique(found)
 
 
-def _in_test(body: ast.AST, name: str, row: Mapping[str, ast.expr]) -> Iterator[Example]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Called:
+    """A function that tests call."""
+
+    name: str
+    imported: frozenset[str]
+    """What the test file imports."""
+
+    def is_by(self, function: ast.expr) -> bool:
+        """Whether what is called is the function, by its plain name or by that of an imported module."""
+        if last_name(function) != self.name:
+            return False
+        while isinstance(function, ast.Attribute):
+            function = function.value
+            if isinstance(function, ast.Name):
+                return function.id in self.imported
+        return isinstance(function, ast.Name)
+
+
+def _in_test(body: ast.AST, called: _Called, row: Mapping[str, ast.expr]) -> Iterator[Example]:
     """The calls of a test, in one row of its table."""
     for node in ast.walk(body):
         match node:
             case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
-                yield from _compared(left, right, name, row)
+                yield from _compared(left, right, called, row)
             case ast.Call(func=ast.Attribute(attr="assertEqual" | "assertIs"), args=[left, right]):
-                yield from _compared(left, right, name, row)
+                yield from _compared(left, right, called, row)
             case ast.Call():
-                yield from _of_call(node, name, None, row)
+                yield from _of_call(node, called, None, row)
             case _:
                 pass
 
 
 def _compared(
-    left: ast.expr, right: ast.expr, name: str, row: Mapping[str, ast.expr]
+    left: ast.expr, right: ast.expr, called: _Called, row: Mapping[str, ast.expr]
 ) -> Iterator[Example]:
     for call, value in ((left, right), (right, left)):
         if isinstance(call, ast.Call):
-            yield from _of_call(call, name, value, row)
+            yield from _of_call(call, called, value, row)
 
 
 def rows_of(function: FunctionNode) -> list[dict[str, ast.expr]]:
@@ -256,9 +280,9 @@ def _unique(found: Iterable[Example]) -> tuple[Example, ...]:
 
 
 def _of_call(
-    call: ast.Call, name: str, expected: ast.expr | None, row: Mapping[str, ast.expr]
+    call: ast.Call, called: _Called, expected: ast.expr | None, row: Mapping[str, ast.expr]
 ) -> Iterator[Example]:
-    if last_name(call.func) != name or call.keywords:
+    if not called.is_by(call.func) or call.keywords:
         return
     arguments = [_cell(a, row) for a in call.args]
     try:
@@ -269,7 +293,7 @@ def _of_call(
     value = None
     if expected is not None and is_literal(ast.unparse(_cell(expected, row))):
         value = ast.unparse(_cell(expected, row))
-    text = f"{name}({', '.join(ast.unparse(a) for a in arguments)})"
+    text = f"{called.name}({', '.join(ast.unparse(a) for a in arguments)})"
     yield Example(call=text, expected=value, origin="test")
 
 
