@@ -212,6 +212,25 @@ def test_equal_values_have_equal_texts(first: object, second: object) -> None:
     assert plain(first) == plain(second)
 
 
+class Price:
+    """An object that shows no more of itself than where it lies."""
+
+    def __init__(self, cents: object) -> None:
+        self.cents = cents
+
+
+def test_an_object_is_told_by_what_it_holds() -> None:
+    """Not by where it lies, in whatever it stands; functions, which hold nothing that shows, are never the same."""
+    one, other = Price(2), Price(2)
+    assert repr(one) != repr(other)
+    assert plain(one) == plain(other) != plain(Price(3))
+    assert plain([{"a": Price(one)}]) == plain([{"a": Price(other)}]) != plain([{"a": one}])
+    assert plain(lambda: 1) != plain(lambda: 2)
+    ring = Price(1)
+    ring.cents = ring
+    assert "..." in plain(ring)
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [([1], (1,)), ("1", 1), ({}, set()), ([[]], []), (float("nan"), 0), (None, "")],
