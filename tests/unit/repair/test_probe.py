@@ -262,6 +262,17 @@ def test_deep_and_endless_values_are_cut() -> None:
         ("src/pkg/__init__.py", "import pkg", (), "pkg"),
         ("src/pkg/mod.py", "import os", ("src/pkg/__init__.py", "src/pkg/mod.py"), "pkg.mod"),
         ("lib/mod.py", "import os", ("lib/mod.py",), "mod"),
+        ("shop/utils.py", "from utils import f", ("shop/utils.py", "utils.py"), "shop.utils"),
+        ("shop/utils.py", "import utils", ("shop/__init__.py", "shop/utils.py"), "shop.utils"),
+        ("geometry/math.py", "import math", ("geometry/__init__.py",), "geometry.math"),
+        ("geometry/math.py", "import math", ("geometry/math.py",), "geometry.math"),
+        ("src/acme/core/x.py", "import os", ("src/acme/core/x.py",), "acme.core.x"),
+        ("src/acme/core/x.py", "import os", ("src/acme/core/__init__.py",), "acme.core.x"),
+        ("src/acme/core/x.py", "import x", ("src/acme/core/x.py",), "x"),
+        ("src/acme/x.py", "from acme.x import f", ("src/__init__.py",), "acme.x"),
+        ("src/acme/__init__.py", "import os", ("src/acme/__init__.py",), "acme"),
+        ("src/acme/__init__.py", "import os", (), "acme"),
+        ("src/src.py", "import os", (), "src"),
     ],
 )
 def test_import_names(path: str, test: str, paths: tuple[str, ...], name: str) -> None:

@@ -9,7 +9,8 @@ by the real tests alone.
 import ast
 import inspect
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
@@ -361,18 +362,47 @@ def held(words: Words) -> tuple[bool, ...]:
 
 
 def module_of(path: str, tests: Sequence[Source], paths: Sequence[str]) -> str:
-    """The name by which a file is imported: as a test imports it, else from the package folders around it."""
-    dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    """The name by which a file is imported: as a test imports it, else from the package folders around it.
+
+    A name that begins within a package is of another module, as one of the standard library or of a file beside the test is.
+    """
+    others = {*paths} - {path}
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    dotted, first = ".".join(parts), _first(path, {*paths, path})
+    below_src = [n for n, folder in enumerate(parts[:-1], 1) if folder == "src"]
+    source_root = below_src[-1] if below_src else first
     for test in tests:
         for name in _imported(test):
-            if dotted == name or dotted.endswith("." + name):
+            start = len(parts) - name.count(".") - 1
+            if dotted == name:
                 return name
-    known = set(paths)
-    parts = path.removesuffix(".py").split("/")
-    start = len(parts) - 1
-    while start > 0 and "/".join([*parts[:start], "__init__.py"]) in known:
-        start -= 1
-    return ".".join(parts[start:]).removesuffix(".__init__")
+            is_whole = (start <= first or start == source_root) and dotted.endswith("." + name)
+            if is_whole and not _is_of_another(name, test, others):
+                return name
+    name = ".".join(parts[min(first, source_root) :])
+    return dotted if any(_is_of_another(name, test, others) for test in tests) else name
+
+
+def _first(path: str, known: Collection[str]) -> int:
+    """How many folders stand before those of a file's package."""
+    folders = path.split("/")[:-1]
+    first = len(folders)
+    while first > 0 and "/".join([*folders[:first], "__init__.py"]) in known:
+        first -= 1
+    return first
+
+
+def _is_of_another(name: str, test: Source, others: Collection[str]) -> bool:
+    """Whether a name that a test imports is one of the standard library or of a file beside it or above."""
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        return True
+    place = name.replace(".", "/")
+    folders = PurePosixPath(test.path).parents
+    return any(
+        str(folder / file) in others
+        for folder in folders
+        for file in (f"{place}.py", f"{place}/__init__.py")
+    )
 
 
 def _imported(test: Source) -> list[str]:
