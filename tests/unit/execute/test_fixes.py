@@ -93,6 +93,31 @@ class TestRaiseFrom:
         assert "except (KeyError, OSError) as exc:" in result["raise-from-caught"]
         assert ") from exc\n" in result["raise-from-caught"]
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "e = str(e)",
+            "del e",
+            "import e",
+            "[e] = e.args",
+            "try: g()\n    except OSError as e: pass",
+        ],
+    )
+    def test_name_of_something_else(self, line: str) -> None:
+        """A name that the handler binds anew or drops is no longer that of the caught exception."""
+        text = f"try:\n    g()\nexcept KeyError as e:\n    {line}\n    raise ValueError('x')\n"
+        at = text.count("\n")
+        assert list(fixed(text, finding("ruff:B904", at, 5))) == ["raise-from-none"]
+
+    def test_unnamed_beside_names(self) -> None:
+        """A name that an import or a function has is not given to the caught exception."""
+        text = (
+            "from a import error\ndef exc(): pass\ntry:\n    g()\n"
+            "except KeyError:\n    raise ValueError('x')\n"
+        )
+        result = fixed(text, finding("ruff:B904", 6, 5), mode=SAFE)
+        assert "except KeyError as caught:" in result["raise-from-caught"]
+
 
 class TestUnreachable:
     def test_removed(self) -> None:
@@ -135,6 +160,22 @@ class TestUnusedVariable:
             "underscore": text.replace("lock", "_lock"),
         }
         assert list(fixed(text, finding("ruff:F841", 2, 5), mode=SAFE)) == ["underscore"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "def f():\n    lock = take()\n    g(_lock)\n",
+            "def f(_lock):\n    lock = take()\n    return _lock\n",
+            "def f():\n    lock = take()\n_lock = []\n",
+            "def f():\n    lock = take()\ndef _lock(): pass\n",
+            "def f():\n    lock = take()\nfrom a import _lock\n",
+            "def f():\n    lock = take()\n    import a as _lock\n",
+            "def f():\n    lock = take()\n    global _lock\n",
+        ],
+    )
+    def test_underscored_name_is_taken(self, text: str) -> None:
+        """A variable, function or import of the underscored name is neither overwritten nor hidden."""
+        assert list(fixed(text, finding("ruff:F841", 2, 5))) == ["keep-call"]
 
     @pytest.mark.parametrize("line", ["a = b = g()", "a, b = g()", "a: int = g()", "a = (g())"])
     def test_other_forms(self, line: str) -> None:
@@ -227,15 +268,44 @@ def test_reexport() -> None:
     assert fixed(text, finding("ruff:F401", 2, 8)) == {}
 
 
-@pytest.mark.parametrize(
-    "call", ["yaml.load(s)", "yaml.load(s, yaml.Loader)", "yaml.load(s, Loader=L)"]
-)
-def test_yaml(call: str) -> None:
-    """Two ways to load plain data, both safe."""
-    assert fixed(f"d = {call}\n", finding("bandit:B506", 1, 5), mode=SAFE) == {
-        "safe-load": "d = yaml.safe_load(s)\n",
-        "safe-loader": "d = yaml.load(s, Loader=yaml.SafeLoader)\n",
-    }
+class TestYaml:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "yaml.load(s)",
+            "yaml.load(s, yaml.Loader)",
+            "yaml.load(s, Loader=yaml.CLoader)",
+            "yaml.load(s, Loader=L)",
+        ],
+    )
+    def test_own_loaders(self, call: str) -> None:
+        """Two ways to load plain data, both safe where a loader of yaml itself read it."""
+        before = "from yaml import FullLoader as L\n"
+        found = finding("bandit:B506", 2, 5)
+        assert fixed(f"{before}d = {call}\n", found, mode=SAFE) == {
+            "safe-load": f"{before}d = yaml.safe_load(s)\n",
+            "safe-loader": f"{before}d = yaml.load(s, Loader=yaml.SafeLoader)\n",
+        }
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            "class L(yaml.SafeLoader): pass",
+            "from other import L",
+            "from yaml import Loader as L; L = other(L)",
+            "from yaml import BaseLoader as L",
+            "from other import *",
+        ],
+    )
+    def test_other_loaders(self, before: str) -> None:
+        """What another loader makes of plain data may be its own, so that leaving it out is not safe."""
+        found = finding("bandit:B506", 2, 5)
+        for loader in ("L", "Loader=L", "*L"):
+            text = f"{before}\nd = yaml.load(s, {loader})\n"
+            assert fixed(text, found, mode=SAFE) == {}
+            assert list(fixed(text, found)) == ["safe-load", "safe-loader"]
+        text = f"{before}\nd = yaml.load(s, Loader=yaml.BaseLoader)\n"
+        assert fixed(text, found, mode=SAFE) == {}
 
 
 class TestTypes:

@@ -8,6 +8,7 @@ from surefoot.execute.fixes.rewrite import (
     Rewrite,
     around,
     blocks_of,
+    bound,
     function_around,
     names,
     own_nodes,
@@ -64,6 +65,9 @@ def raise_from(source: Source, finding: Finding) -> Iterator[Rewrite]:
     naming: tuple[TextEdit, ...] = ()
     if name is None:
         name, naming = _name_for(source, handler)
+    elif name in bound(handler.body):
+        # What the name stands for at the raise is no longer the exception, or nothing.
+        name = None
     if name is not None:
         yield Rewrite(
             name="raise-from-caught",
@@ -159,13 +163,15 @@ def unused_variable(source: Source, finding: Finding) -> Iterator[Rewrite]:
                 prior=0.7,
                 description="the unread name goes, the call stays; its result is freed at once",
             )
-            yield Rewrite(
-                name="underscore",
-                edits=(TextEdit(start=start, end=start, text="_"),),
-                is_safe=True,
-                prior=0.5,
-                description="the unread name says that it is not read; its value lives as long as before",
-            )
+            # Another variable of that name, here or in the module, would be overwritten or hidden.
+            if f"_{source.segment(target)}" not in names(source.tree):
+                yield Rewrite(
+                    name="underscore",
+                    edits=(TextEdit(start=start, end=start, text="_"),),
+                    is_safe=True,
+                    prior=0.5,
+                    description="the unread name says that it is not read; its value lives as long as before",
+                )
             return
 
 

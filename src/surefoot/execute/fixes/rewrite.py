@@ -3,7 +3,7 @@
 import ast
 import io
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -68,9 +68,36 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def names(node: ast.AST) -> frozenset[str]:
-    """Every identifier in a node."""
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return frozenset(found | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)})
+    """Every identifier in a node that is a variable's there, read or bound."""
+    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return bound([node]) | read
+
+
+def bound(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Names that nodes bind, unbind or declare, those of the scopes inside them, too."""
+    return frozenset(name for node in nodes for n in ast.walk(node) for name in binds(n))
+
+
+def binds(node: ast.AST) -> Iterator[str]:
+    """Names that a node by itself binds, unbinds or declares."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.alias(name=name, asname=asname):
+            yield asname or name.partition(".")[0]
+        case ast.Global(names=declared) | ast.Nonlocal(names=declared):
+            yield from declared
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
+            yield name
+        case _:
+            pass
 
 
 def stands_alone(source: Source, node: ast.stmt) -> bool:

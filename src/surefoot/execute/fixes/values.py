@@ -7,6 +7,7 @@ from typing import Final
 from surefoot.execute.fixes.rewrite import (
     Rewrite,
     around,
+    binds,
     defaults_of,
     function_around,
     has_future_annotations,
@@ -21,6 +22,11 @@ _READERS: Final = frozenset(
     | {"repr", "reversed", "set", "sorted", "str", "sum", "tuple", "zip"}
 )
 """Built-ins that read a collection and keep nothing of it."""
+_LOADERS: Final = frozenset(
+    {"Loader", "FullLoader", "UnsafeLoader", "SafeLoader"}
+    | {"CLoader", "CFullLoader", "CUnsafeLoader", "CSafeLoader"}
+)
+"""Loaders of yaml but for `BaseLoader`, for which every scalar is a text."""
 _FROZEN: Final = {"[]": "()", "list()": "()", "set()": "frozenset()"}
 
 
@@ -200,7 +206,8 @@ def yaml_load(source: Source, finding: Finding) -> Iterator[Rewrite]:
     """YAML is loaded as plain data.
 
     Safe in the sense of the finding: documents of plain data load as before, and only those that build
-    Python objects, which is what the finding is about, are refused.
+    Python objects, which is what the finding is about, are refused. A loader of the project's own may read
+    plain data in its own way, so that leaving it out is not safe.
     """
     at = place(source, finding)
     for node in around(source, ast.Call, at):
@@ -211,6 +218,8 @@ def yaml_load(source: Source, finding: Finding) -> Iterator[Rewrite]:
         if others or isinstance(node.args[0], ast.Starred):
             return
         module, data = source.segment(function.value), source.segment(node.args[0])
+        loaders = [*node.args[1:], *(k.value for k in node.keywords)]
+        is_safe = all(_is_of_yaml(source, loader, module) for loader in loaders)
         for name, text, prior in (
             ("safe-load", f"{module}.safe_load({data})", 0.8),
             ("safe-loader", f"{module}.load({data}, Loader={module}.SafeLoader)", 0.6),
@@ -218,8 +227,23 @@ def yaml_load(source: Source, finding: Finding) -> Iterator[Rewrite]:
             yield Rewrite(
                 name=name,
                 edits=(_put(source, node, text),),
-                is_safe=True,
+                is_safe=is_safe,
                 prior=prior,
                 description="YAML is loaded as plain data, without building Python objects",
             )
         return
+
+
+def _is_of_yaml(source: Source, loader: ast.expr, module: str) -> bool:
+    """Whether a loader is one of yaml's that read plain data as the safe one does."""
+    match loader:
+        case ast.Attribute(value=owner, attr=name):
+            return source.segment(owner) == module and name in _LOADERS
+        case ast.Name(id=name):
+            nodes = list(ast.walk(source.tree))
+            froms = [n for n in nodes if isinstance(n, ast.ImportFrom) and n.module == "yaml"]
+            own = [a for n in froms for a in n.names if a.name in _LOADERS]
+            binding = [n for n in nodes if name in binds(n)]
+            return bool(binding) and all(n in own for n in binding)
+        case _:
+            return False
