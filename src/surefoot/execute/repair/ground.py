@@ -4,6 +4,8 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
 
 from surefoot.execute.repair.localise import (
     BugFacts,
@@ -82,12 +84,18 @@ def read_files(
     if not test_paths:
         test_paths = [p for p in python if is_test(p)][:_MAX_FILES]
     tests = _parsed(workspace, tree, [p for p in test_paths if p in python])
-    reached = _reached(workspace, tree, list(tests.values()), product)
+    helpers = [p for p in python if is_test(p) and p not in tests]
+    reach = partial(_reached, workspace, tree, product=product, helpers=helpers)
+    fixtures = _parsed(workspace, tree, _conftests(tests, helpers))
+    reached = reach([*tests.values(), *fixtures.values()])
     if not reached:
         reached = _parsed(workspace, tree, product[:_MAX_FILES])
+    named = _named(task.baseline, failing)
+    framed = _parsed(workspace, tree, [p for p in product if p in named and p not in reached])
+    reached = {**reached, **framed, **reach(list(framed.values()))}
     subjects = subjects_of(tests, failing, reached.values())
-    others = [p for p in python if is_test(p) and p not in tests][:_MAX_FILES]
-    naming = _naming({p: workspace.read(tree, p) for p in others} if subjects else {}, subjects)
+    others = helpers[:_MAX_FILES] if subjects else []
+    naming = _naming({p: workspace.read(tree, p) for p in others}, subjects)
     beside = _parsed(workspace, tree, naming)
     return Files(product=reached, tests=tests, paths=paths, beside=beside, subjects=subjects)
 
@@ -135,22 +143,42 @@ def read_source(workspace: Workspace, tree: TreeId, path: str) -> Source | None:
         return None
 
 
+def _conftests(tests: Iterable[str], helpers: Sequence[str]) -> list[str]:
+    """The conftest files that pytest loads for tests, the nearest first: nothing imports them."""
+    folders = dict.fromkeys(folder for test in tests for folder in PurePosixPath(test).parents)
+    places = [str(folder / "conftest.py") for folder in folders]
+    return [place for place in places if place in helpers]
+
+
+def _named(baseline: TestReport, failing: Sequence[str]) -> frozenset[str]:
+    """Paths that the tracebacks of failing tests name."""
+    results = [r for r in baseline.results if r.test_id in failing]
+    return frozenset(frame.path for result in results for frame in result.frames)
+
+
 def _reached(
-    workspace: Workspace, tree: TreeId, tests: Sequence[Source], product: Sequence[str]
+    workspace: Workspace,
+    tree: TreeId,
+    starts: Sequence[Source],
+    *,
+    product: Sequence[str],
+    helpers: Sequence[str],
 ) -> dict[str, Source]:
-    """Product files that the tests import, directly or through each other, nearest first."""
+    """Product files that files import, directly or through each other and through helpers of tests, nearest first."""
     found: dict[str, Source] = {}
-    queue = list(tests)
+    queue = list(starts)
     while queue and len(found) < _MAX_FILES:
         here = queue.pop(0)
-        for path in imported_paths(here, product):
+        # Product code has no helpers of tests; what has the name of one is another module.
+        others = () if here.path in product else helpers
+        for path in imported_paths(here, [*product, *others]):
             if path in found:
                 continue
             source = read_source(workspace, tree, path)
             if source is not None:
                 found[path] = source
                 queue.append(source)
-    return found
+    return {path: found[path] for path in found if path not in helpers}
 
 
 def wider_tests(

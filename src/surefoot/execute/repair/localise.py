@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Final
 
 from surefoot.execute.source import (
@@ -192,21 +193,38 @@ def called_in(node: ast.AST) -> Iterator[str]:
 # --- files that a test can reach -----------------------------------------------------------------
 
 
-def imported_paths(test: Source, paths: Iterable[str]) -> tuple[str, ...]:
-    """Files of `paths` that a test file imports directly, wherever the package root is."""
+def imported_paths(source: Source, paths: Iterable[str]) -> tuple[str, ...]:
+    """Files of `paths` that a file imports directly, wherever the package root is."""
     modules: dict[str, None] = {}
-    for node in ast.walk(test.tree):
+    beside: set[str] = set()
+    for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
             modules.update(dict.fromkeys(alias.name for alias in node.names))
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules.setdefault(node.module)
             modules.update(dict.fromkeys(f"{node.module}.{alias.name}" for alias in node.names))
+        elif isinstance(node, ast.ImportFrom):
+            beside.update(_beside(source.path, node))
     ends = [
         end
         for m in modules
         for end in (f"{m.replace('.', '/')}.py", f"{m.replace('.', '/')}/__init__.py")
     ]
-    return tuple(p for p in paths if any(p == end or p.endswith("/" + end) for end in ends))
+    return tuple(
+        p for p in paths if p in beside or any(p == end or p.endswith("/" + end) for end in ends)
+    )
+
+
+def _beside(path: str, node: ast.ImportFrom) -> Iterator[str]:
+    """What `from . import a` in a file may mean: the package, a module of it, or a package inside."""
+    folders = PurePosixPath(path).parents
+    if node.level > len(folders):
+        return
+    folder = folders[node.level - 1]
+    yield str(folder / "__init__.py")
+    for alias in node.names:
+        yield str(folder / f"{alias.name}.py")
+        yield str(folder / alias.name / "__init__.py")
 
 
 _ENTRY: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+) (?P<told>.+)", re.DOTALL)
