@@ -164,7 +164,11 @@ class CommandSuite:
     def worker(self, root: Path, tests: Sequence[str]) -> AbstractContextManager[TrialWorker]:
         """As `Suite.worker`: every trial is a whole run of the tests asked for, on a copy of the tree."""
         return open_fresh_worker(
-            self.run, root=root.resolve(), scratch=self._scratch, tests=tuple(tests)
+            self.run,
+            root=root.resolve(),
+            scratch=self._scratch,
+            tests=tuple(tests),
+            carry=self._plan.carry,
         )
 
 

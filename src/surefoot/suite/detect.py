@@ -43,8 +43,14 @@ def detect(
     root = root.resolve()
     choice = _Choice(environ=environ, bounds=Bounds.of(root, environ, is_tracked))
     plan = _planned(root, python, command, choice, report)
-    kept = tuple(p for p in plan.carry if not choice.bounds.is_led_out(root / p))
-    return replace(plan, carry=kept)
+    return replace(plan, carry=tuple(p for p in plan.carry if _is_carried(root, p, choice.bounds)))
+
+
+def _is_carried(root: Path, path: str, bounds: Bounds) -> bool:
+    """Whether a path may be carried; a folder with files that git tracks is in every tree, each time as it is there."""
+    if (root / path).is_dir() and bounds.is_tracked(path):
+        return False
+    return not bounds.is_led_out(root / path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from surefoot.kernel.ports import Coverage, Trial
 from surefoot.suite.paths import is_inside
-from surefoot.suite.worker import LEFT_OUT
+from surefoot.suite.worker import left_out
 from surefoot.values import Candidate, FileEdit, ReportState, TestReport
 
 Run: TypeAlias = Callable[[Path, Sequence[str] | None], TestReport]
@@ -76,13 +76,13 @@ def _write(path: Path, data: bytes | None) -> None:
 
 @contextmanager
 def open_fresh_worker(
-    run: Run, *, root: Path, scratch: Path, tests: tuple[str, ...]
+    run: Run, *, root: Path, scratch: Path, tests: tuple[str, ...], carry: Sequence[str]
 ) -> Iterator[FreshWorker]:
-    """A worker on a copy of the tree at `root`, in `scratch`; the copy is gone afterwards."""
+    """A worker on a copy of the tree at `root`, in `scratch`; the copy is gone afterwards. `run` mounts what is in `carry`."""
     home = scratch.resolve() / f"trial-{secrets.token_hex(6)}"
     copy = home / "tree"
     try:
-        shutil.copytree(root, copy, symlinks=True, ignore=LEFT_OUT)
+        shutil.copytree(root, copy, symlinks=True, ignore=left_out(root, carry))
         yield FreshWorker(run, copy, tests)
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -3,7 +3,7 @@
 import json
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +39,7 @@ PARTS: Final = tuple(
         "unittest_runner",
     )
 )
-LEFT_OUT: Final = shutil.ignore_patterns(
-    ".git", ".venv", "venv", "node_modules", "__pycache__", ".surefoot", ".tox", ".nox", "*.pyc"
-)
+_RECORDS: Final = shutil.ignore_patterns(".git", "__pycache__", ".surefoot", "*.pyc")
 PATIENCE: Final = 60
 """How many times its limit a trial may take until the worker is thought to be lost."""
 LIFE_S: Final = 24 * 3600.0
@@ -232,6 +230,22 @@ def _records(answer: Mapping[str, object]) -> list[Mapping[str, object]]:
     return [r for r in records if isinstance(r, dict)] if isinstance(records, list) else []
 
 
+def left_out(root: Path, carry: Sequence[str]) -> Callable[[str, list[str]], set[str]]:
+    """What a copy of the tree at `root` does without, for `shutil.copytree`.
+
+    Records, caches, environments, and carried folders, which are mounted. A name alone says nothing: a project's own
+    package may be called `venv`, and a repository may track its `node_modules`.
+    """
+    carried = {root / path for path in carry if (root / path).is_dir()}
+
+    def among(folder: str, names: list[str]) -> set[str]:
+        places = {name: Path(folder, name) for name in names}
+        large = {n for n, p in places.items() if p in carried or (p / "pyvenv.cfg").is_file()}
+        return large | _RECORDS(folder, names)
+
+    return among
+
+
 @contextmanager
 def open_worker(
     plan: SuitePlan,
@@ -252,7 +266,7 @@ def open_worker(
     home = scratch.resolve() / f"trial-{secrets.token_hex(6)}"
     copy = home / "tree"
     try:
-        shutil.copytree(root, copy, symlinks=True, ignore=LEFT_OUT)
+        shutil.copytree(root, copy, symlinks=True, ignore=left_out(root, plan.carry))
         command = Command(
             argv=(str(plan.python), str(PARTS[0])),
             cwd=copy,

@@ -147,6 +147,24 @@ def test_a_worker_tries_candidates_on_a_copy(cart: Path, open_command: Open) -> 
     assert (cart / "cart.js").read_text() == CART
 
 
+@needs_node
+@pytest.mark.parametrize("tracked", ["node_modules", ""])
+def test_a_trial_has_all_that_the_tree_has(cart: Path, open_command: Open, tracked: str) -> None:
+    """A folder of the project's called as an environment is; packages, tracked or mounted from the checkout."""
+    (cart / "venv").mkdir()
+    (cart / "venv" / "sign.js").write_text("export const sign = 1;\n")
+    (cart / "node_modules" / "one").mkdir(parents=True)
+    (cart / "node_modules" / "one" / "index.js").write_text("module.exports = 1;\n")
+    own = "import { sign } from './venv/sign.js';\nimport one from 'one';\n"
+    text = own + FIXED.replace("+= p", "+= p * sign * one")
+    edits = (FileEdit(path="cart.js", text=text),)
+    fix = Candidate(candidate_id=Digest("0" * 64), generator="t", edits=edits, description="")
+    suite = open_command(cart, is_tracked=lambda path: path == tracked)
+    with suite.worker(cart, [ADDS]) as worker:
+        report = worker.attempt(fix).report
+    assert report.passing == (ADDS,), report.output
+
+
 FORGERIES = {
     "prints TAP": "console.log('ok 1 - total\\n1..1');",
     "prints records": 'console.log(\'00 {"n":0,"kind":"end","early":[]}\');',

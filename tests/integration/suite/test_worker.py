@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,33 @@ def test_the_tree_is_the_same_before_and_after(calc: Path, open_suite: Open) -> 
         for _ in range(3):
             assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (test,)
     assert {p: p.read_bytes() for p in calc.rglob("*") if p.is_file()} == before
+
+
+def test_a_package_is_copied_whatever_it_is_called(
+    calc: Path, open_suite: Open, plan: SuitePlan, tmp_path: Path
+) -> None:
+    """An environment is not, whatever it is called; a carried folder is mounted from the checkout."""
+    names = ("venv", ".venv", "node_modules", ".tox", ".nox")
+    checkout = tmp_path / "checkout"
+    for place in [calc / "tool" / name for name in names] + [checkout / "node_modules"]:
+        place.mkdir(parents=True)
+        (place / "mark.txt").write_text(place.parent.name)
+    (calc / "env" / "bin").mkdir(parents=True)
+    (calc / "env" / "pyvenv.cfg").write_text("")
+    (calc / "node_modules").mkdir()
+    (calc / "tests" / "test_tree.py").write_text(
+        "from pathlib import Path\n"
+        "def test_tree():\n"
+        f"    for name in {names}:\n"
+        "        assert Path('tool', name, 'mark.txt').read_text() == 'tool'\n"
+        "    assert not Path('env').exists()\n"
+        "    assert Path('node_modules', 'mark.txt').read_text() == 'checkout'\n"
+    )
+    suite = open_suite(checkout, used=replace(plan, carry=("node_modules",)))
+    test = "tests/test_tree.py::test_tree"
+    with suite.worker(calc, [test]) as worker:
+        trial = worker.attempt(candidate("calc.py", FIXED))
+    assert trial.report.passing == (test,), trial.report
 
 
 def test_files_that_are_new_gone_or_not_python_are_tried_cold(calc: Path, open_suite: Open) -> None:
