@@ -252,10 +252,12 @@ def _choose(root: Path, python: str | None, choice: _Choice, needed: frozenset[s
     if active := choice.environ.get("VIRTUAL_ENV"):
         places.append(Path(active))
     for place in places:
-        if (place / "pyvenv.cfg").is_file() and (found := look_at(place / "bin" / "python")):
-            if not choice.bounds.is_own(place):
-                return found
-            choice.refused.append(_distrusted(place))
+        if not (place / "pyvenv.cfg").is_file():
+            continue
+        found = look_at(place / "bin" / "python")
+        if found is not None and not choice.bounds.is_own(place):
+            return found
+        choice.refused.append(_broken(place) if found is None else _distrusted(place))
     ours = look_at(Path(sys.executable))
     on_it = on_path(choice.environ.get("PATH", ""))
     others = [i for i in (ours, *on_it) if i is not None and not _is_own(i, choice.bounds)]
@@ -284,6 +286,13 @@ def _named(root: Path, python: str, choice: _Choice) -> Interpreter:
 
 def _is_own(found: Interpreter, bounds: Bounds) -> bool:
     return bounds.is_own(found.python.parent.parent)
+
+
+def _broken(env: Path) -> str:
+    return (
+        f"the environment {env} is not used, because {env / 'bin' / 'python'} is no working interpreter; make it anew "
+        f"(`python3 -m venv --clear {env}`) and install what the tests need"
+    )
 
 
 def _distrusted(env: Path) -> str:

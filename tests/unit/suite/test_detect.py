@@ -184,6 +184,28 @@ def test_a_checkout_that_is_itself_on_the_path_is_shown_in_parts(write: Write) -
     assert found(root).editable == (root / "pkg",)
 
 
+@pytest.mark.parametrize("broken", ["dangling", "script", "missing"])
+def test_an_environment_without_a_working_interpreter_is_told(
+    write: Write, tmp_path: Path, broken: str
+) -> None:
+    """With its mend, whatever is taken instead; a folder that is no environment is nothing to tell."""
+    root = write({"tests/test_x.py": PLAIN})
+    for env in (root / ".venv", tmp_path / "active"):
+        make_env(env, "pytest")
+        python = env / "bin" / "python"
+        python.unlink()
+        if broken == "dangling":
+            python.symlink_to("/nonexistent/python3")
+        elif broken == "script":
+            python.write_text("#!/bin/sh\n")
+    (root / "venv").mkdir()
+    plan = found(root, environ={"VIRTUAL_ENV": str(tmp_path / "active")})
+    assert plan.python == Path(sys.executable)
+    assert all(env in why for env, why in zip((".venv", "active"), plan.refused, strict=True))
+    assert all("no working interpreter" in why for why in plan.refused)
+    assert f"python3 -m venv --clear {root / '.venv'}" in plan.refused[0]
+
+
 def test_ignored_files_that_tests_need_are_carried(write: Write) -> None:
     """Built extensions, generated version files, node_modules; nothing of environments or builds."""
     root = write(
