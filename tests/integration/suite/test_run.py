@@ -1,16 +1,29 @@
 """A test run in a fresh process becomes a typed report that says neither more nor less than what happened."""
 
+import os
+import shutil
 import sys
 import venv
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.integration.suite.conftest import ADD, ALL, CALC, CLAMP, METHOD, TEST_CALC, Open, Write
+from tests.integration.suite.conftest import (
+    ADD,
+    ALL,
+    CALC,
+    CLAMP,
+    METHOD,
+    TEST_CALC,
+    Open,
+    Write,
+    candidate,
+)
 
 from surefoot.execute.repair.reproduce import new_test_path
 from surefoot.kernel.ports import Processes
 from surefoot.suite import PytestSuite, SuitePlan
+from surefoot.suite.worker import ForkedWorker
 from surefoot.values import Limits, ReportState, TestOutcome
 
 FIXED = CALC.replace("total -= 1", "total += 1")
@@ -273,6 +286,99 @@ def test_a_project_may_turn_plugins_off(calc: Path, plan: SuitePlan, open_suite:
     report = open_suite(calc, used=ours).run(calc)
     assert (report.state, report.reason) == (ReportState.COMPLETE, "")
     assert report.collected == tuple(sorted(ALL))
+
+
+SETTINGS = {
+    "failed first": "addopts = --ff",
+    "last failed": "addopts = --lf --lfnf=none",
+    "new first": "addopts = --nf",
+    "stepwise": "addopts = --sw",
+    "stepwise, skipping one": "addopts = --sw-skip --cache-clear",
+    "a cache of its own": "addopts = --strict-config\ncache_dir = .mine\nfilterwarnings = error",
+    "no cache": "addopts = --strict-config -p no:cacheprovider\nfilterwarnings = error",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_the_cache_keep_no_test_from_running(
+    write: Write, open_suite: Open, name: str
+) -> None:
+    """Whatever they choose, order and stop elsewhere: all run, in the order of the files, in a trial, too."""
+    noting = "import conftest\ndef test_{0}(): conftest.NOTED.append('{0}'); assert 0\n"
+    files = {f"test_{letter}.py": noting.format(letter) for letter in "abc"}
+    root = write(
+        {
+            **files,
+            "conftest.py": "NOTED = []\n",
+            "calc.py": CALC,
+            "test_d.py": "import calc, conftest\n"
+            "def test_d(): assert conftest.NOTED == ['a', 'b', 'c'] or calc.add(2, 3) == 5\n",
+            "pytest.ini": f"[pytest]\n{SETTINGS[name]}\n",
+        }
+    )
+    for number, path in enumerate(sorted(files)):
+        os.utime(root / path, (number, number))
+    tests = tuple(f"test_{letter}.py::test_{letter}" for letter in "abcd")
+    suite = open_suite(root)
+    for _ in range(2):
+        report = suite.run(root)
+        assert (report.state, report.reason) == (ReportState.COMPLETE, "")
+        assert report.collected == tests
+        assert report.passing == tests[3:]
+    with suite.worker(root, tests[3:]) as worker:
+        assert isinstance(worker, ForkedWorker)
+        for edit in (candidate("calc.py", FIXED), candidate("conftest.py", "NOTED = [*'abc']\n")):
+            assert worker.attempt(edit).report.passing == tests[3:]
+        assert (worker.ways["warm"], worker.ways["cold"]) == (1, 1)
+    assert not (root / ".mine").exists()
+
+
+def test_what_a_test_caches_is_gone_with_its_run(write: Write, open_suite: Open) -> None:
+    """The fixture works, and no later run or trial reads what it wrote."""
+    body = "    assert cache.get('a/b', None) is None\n    cache.set('a/b', 1)\n"
+    root = write({"calc.py": CALC, "test_it.py": f"def test_it(cache):\n{body}"})
+    suite = open_suite(root)
+    for _ in range(2):
+        assert suite.run(root).passing == ("test_it.py::test_it",)
+    with suite.worker(root, ["test_it.py::test_it"]) as worker:
+        for edit in ("calc.py", "new.txt", "calc.py", "new.txt"):
+            trial = worker.attempt(candidate(edit, FIXED))
+            assert trial.report.passing == ("test_it.py::test_it",), trial.report
+
+
+RANDOMLY = """def pytest_addoption(parser):
+    parser.addoption("--randomly-seed")
+    parser.addoption("--randomly-dont-reorganize", action="store_true")
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--randomly-dont-reorganize"):
+        items.reverse()
+"""
+"""A plugin with the options and the name of pytest-randomly, and a chance that is the same each time."""
+
+
+@pytest.mark.parametrize("settings", ["", "addopts = --randomly-seed=1"])
+def test_what_shuffles_tests_is_turned_off_or_told_not_to(
+    calc: Path, open_suite: Open, bare: Path, plan: SuitePlan, tmp_path: Path, settings: str
+) -> None:
+    """Its options in the settings would be unknown without it."""
+    env = tmp_path / "env"
+    shutil.copytree(bare, env, symlinks=True)
+    site = next(env.glob("lib/python3*/site-packages"))
+    (site / "pytest_randomly").mkdir()
+    (site / "pytest_randomly" / "__init__.py").write_text(RANDOMLY)
+    (site / "pytest_randomly-5.dist-info").mkdir()
+    (site / "pytest_randomly-5.dist-info" / "METADATA").write_text("Name: pytest-randomly\n")
+    entry = "[pytest11]\nrandomly = pytest_randomly\n"
+    (site / "pytest_randomly-5.dist-info" / "entry_points.txt").write_text(entry)
+    (calc / "pytest.ini").write_text(f"[pytest]\n{settings}\n")
+    (calc / "test_order.py").write_text(
+        "SEEN = []\ndef test_a(): SEEN.append(1)\ndef test_b(): assert SEEN\n"
+    )
+    used = replace(plan, python=env / "bin" / "python", reads=(env, *plan.reads))
+    report = open_suite(calc, used=used).run(calc)
+    assert (report.state, report.reason) == (ReportState.COMPLETE, ""), report.output
+    assert report.failing == (ADD,)
 
 
 def test_a_new_test_goes_through_no_link(open_suite: Open, calc: Path) -> None:

@@ -25,6 +25,7 @@ DETAIL = 8_000
 MESSAGE = 600
 FRAMES = 50
 ADDRESS = re.compile(r"(?i) at 0x[0-9a-f]+")
+STEPWISE = ("stepwise", "stepwise_skip", "stepwise_reset")
 WATCHED = ("_pytest", "pluggy", "pytest", "unittest")
 
 
@@ -200,6 +201,23 @@ def record_hooks(hooks: Hooks, say: Say, root: str, now: dict[str, Phases]) -> N
         pytest_internalerror,
     ):
         setattr(hooks, function.__name__, function)
+
+
+def whole_hooks(hooks: Hooks) -> None:
+    """Hooks that have every collected test run in its order, also where settings say `--lf`, `--ff`, `--nf` or `--sw`.
+
+    With an empty cache these choose, order and stop, too: `--lfnf=none`, the newest files first, the first failure.
+    """
+    import pytest  # noqa: PLC0415
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(config: Any) -> None:
+        # Before anything is configured, and after all options are read.
+        for name in ("lf", "failedfirst", "newfirst", *STEPWISE):
+            if hasattr(config.option, name):
+                setattr(config.option, name, False)
+
+    hooks.pytest_cmdline_main = pytest_cmdline_main  # type: ignore[attr-defined]
 
 
 def time_hooks(hooks: Hooks, wall_s: float, starved_s: Callable[[str], float]) -> None:

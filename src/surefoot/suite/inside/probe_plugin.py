@@ -23,6 +23,7 @@ import importlib.util
 import json
 import os
 import re
+import tempfile
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -88,14 +89,28 @@ def load_pytest() -> bool:
     return True
 
 
-def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> list[str]:
-    """The command line for pytest: one process, no cache, nothing re-run, nothing stopped early.
+def cache_dir() -> str:
+    """Where pytest's cache is: empty when a process of ours begins, and outside of the tree."""
+    return os.path.join(tempfile.gettempdir(), "pytest-cache")
 
-    The options of a plugin that the project's settings turn off would be unknown to pytest.
+
+def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> list[str]:
+    """The command line for pytest: one process, a cache of its own, nothing re-run, nothing stopped early.
+
+    An option of a plugin that is not there is unknown to pytest: the project's settings may use the cache's, or turn
+    off what we would say something to.
     """
-    arguments = ["--rootdir", root, "-p", "no:cacheprovider", "-p", "no:randomly", "--color=no"]
-    arguments += ["--maxfail=0", "--continue-on-collection-errors"]
-    off = turned_off(root)
+    rest = extra if tests is None else list(tests)
+    settings = settings_of(root)
+    off = turned_off(settings)
+    arguments = ["--rootdir", root, "--color=no", "--maxfail=0", "--continue-on-collection-errors"]
+    if "cacheprovider" not in off:
+        arguments += ["-o", "cache_dir=" + cache_dir()]
+    told = "--randomly-" in " ".join([settings, *rest]) and "randomly" not in off
+    if told and importlib.util.find_spec("pytest_randomly") is not None:
+        arguments.append("--randomly-dont-reorganize")
+    else:
+        arguments += ["-p", "no:randomly"]
     for module, plugin, option in (
         ("xdist", "xdist", "-n0"),
         ("pytest_cov", "pytest_cov", "--no-cov"),
@@ -104,18 +119,23 @@ def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> li
     ):
         if plugin not in off and importlib.util.find_spec(module) is not None:
             arguments.append(option)
-    return arguments + (extra if tests is None else list(tests))
+    return arguments + rest
 
 
-def turned_off(root: str) -> set[str]:
-    """Plugins that the settings below `root` or the environment's options turn off (`-p no:NAME`)."""
+def settings_of(root: str) -> str:
+    """The texts that may hold settings of pytest, below `root` and in the environment."""
     texts = [os.environ.get("PYTEST_ADDOPTS", "")]
     for name in ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
         path = os.path.join(root, name)
         if os.path.isfile(path):
             with open(path, encoding="utf-8", errors="replace") as file:
                 texts.append(file.read())
-    return {found for text in texts for found in re.findall(r"\bno:([\w.-]+)", text)}
+    return "\n".join(texts)
+
+
+def turned_off(settings: str) -> set[str]:
+    """Plugins that settings turn off (`-p no:NAME`)."""
+    return set(re.findall(r"\bno:([\w.-]+)", settings))
 
 
 def enter_tree(root: str, source_roots: list[str]) -> None:
@@ -189,6 +209,7 @@ def run_pytest(order: Fields, say: Say) -> int:
     now: dict[str, Any] = {}
     plugins = [hooks.Hooks() for _ in range(4)]
     hooks.time_hooks(plugins[0], order["wall_s"], starved_s)
+    hooks.whole_hooks(plugins[0])
     hooks.record_hooks(plugins[1], say, root, now)
     hooks.witness_hooks(plugins[2], now, say)
     hooks.control_hooks(plugins[2], [tuple(pair) for pair in order["controls"]], say)

@@ -22,6 +22,7 @@ import importlib
 import importlib.machinery
 import json
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -105,6 +106,7 @@ class Warm:
         environ = dict(os.environ)
         plugin = hooks.Hooks()
         hooks.record_hooks(plugin, self._pass_on, root, {})
+        hooks.whole_hooks(plugin)
         collected = Collected(root)
 
         @pytest.hookimpl(tryfirst=True)
@@ -243,6 +245,7 @@ def rehearse() -> None:
             file.write(REHEARSAL)
         sys.argv = ["pytest", path]
         pytest.main(probe.pytest_arguments(folder, [path], []))
+    shutil.rmtree(probe.cache_dir(), ignore_errors=True)
     sys.modules.pop("test_rehearsal", None)
     os.environ.clear()
     os.environ.update(environ)
@@ -331,6 +334,8 @@ class Supervisor:
             return {**self._cold(request), "way": "cold", "why": why}
         finally:
             self._tree.restore(edits)
+            # What the tests of one trial have cached is nothing to the next.
+            shutil.rmtree(probe.cache_dir(), ignore_errors=True)
 
     def _sources(self, edits: list[Fields]) -> list[tuple[str, str, str]] | None:
         """(path, old, new) of each edit, or None when one is not a change of an existing module."""
@@ -368,6 +373,7 @@ class Supervisor:
         hooks.record_hooks(plugin, say, self._root, {})
         if "trace" in request:
             trace_hooks(plugin, request["trace"], say)
+        hooks.whole_hooks(plugin)
         arguments = probe.pytest_arguments(self._root, request["tests"], [])
         arguments += ["--tb=native"] if request["keep_going"] else ["--maxfail=1", "--tb=native"]
         sys.argv = ["pytest", *arguments]
