@@ -155,6 +155,32 @@ def test_the_tree_is_the_same_before_and_after(calc: Path, open_suite: Open) -> 
     assert {p: p.read_bytes() for p in calc.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.parametrize("path", ["calc.py", "new.txt"])
+def test_folders_are_the_same_before_and_after(calc: Path, open_suite: Open, path: str) -> None:
+    """Empty ones, and one in the place of a file or the other way round; warm and cold."""
+    (calc / "tests" / "test_folders.py").write_text(
+        "import os, shutil\n"
+        "def test_folders():\n"
+        "    seen = sorted(e.name for e in os.scandir() if e.is_dir() and e.name[0] not in '.t')\n"
+        "    os.makedirs('out/deep')\n"
+        "    os.rmdir('empty')\n"
+        "    os.unlink('file')\n"
+        "    os.makedirs('file/deep')\n"
+        "    shutil.rmtree('folder')\n"
+        "    open('folder', 'w').close()\n"
+        "    assert seen == ['empty', 'folder']\n"
+    )
+    (calc / "empty").mkdir()
+    (calc / "folder").mkdir()
+    for file in ("file", "folder/file"):
+        (calc / file).write_text("given")
+    test = "tests/test_folders.py::test_folders"
+    with open_suite(calc).worker(calc, [test]) as worker:
+        for _ in range(3):
+            report = worker.attempt(candidate(path, FIXED)).report
+            assert report.passing == (test,), report
+
+
 def test_a_package_is_copied_whatever_it_is_called(
     calc: Path, open_suite: Open, plan: SuitePlan, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Fields = dict[str, Any]
     Work = Callable[[Callable[..., None]], None]
@@ -147,20 +147,25 @@ class Tree:
     def __init__(self, root: str, pristine: str) -> None:
         self._root = root
         self._pristine = pristine
-        self._before = dict(self._files())
+        self._before, self._folders = self._scan()
         if len(self._before) > SCANNED:
             self._before = {}
 
-    def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:
+    def _scan(self) -> tuple[dict[str, tuple[int, int]], set[str]]:
+        """Each file with its time and its size, and the folders, empty ones included."""
+        files: dict[str, tuple[int, int]] = {}
+        folders = {self._root}
         stack = [self._root]
         while stack:
             with os.scandir(stack.pop()) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
+                        folders.add(entry.path)
                         stack.append(entry.path)
                     else:
                         stat = entry.stat(follow_symlinks=False)
-                        yield entry.path, (stat.st_mtime_ns, stat.st_size)
+                        files[entry.path] = (stat.st_mtime_ns, stat.st_size)
+        return files, folders
 
     def write(self, edits: list[Fields]) -> None:
         """Put a candidate's files in place."""
@@ -177,15 +182,22 @@ class Tree:
     def restore(self, edits: list[Fields]) -> None:
         """Take the candidate's files and what its tests wrote out again."""
         changed = {os.path.join(self._root, edit["path"]) for edit in edits}
+        folders = self._folders
         if self._before:
-            now = dict(self._files())
+            now, folders = self._scan()
             changed.update(p for p, stat in now.items() if self._before.get(p) != stat)
             changed.update(p for p in self._before if p not in now)
         for path in changed:
-            source = os.path.join(self._pristine, os.path.relpath(path, self._root))
-            with contextlib.suppress(FileNotFoundError):
+            # A folder may be in a file's place, which goes next, or a file in that of its folder.
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 os.unlink(path)
-            if os.path.lexists(source):
+        for folder in sorted(folders - self._folders, reverse=True):
+            os.rmdir(folder)
+        for folder in self._folders - folders:
+            os.makedirs(folder, exist_ok=True)
+        for path in changed:
+            source = os.path.join(self._pristine, os.path.relpath(path, self._root))
+            if os.path.islink(source) or os.path.isfile(source):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 shutil.copy2(source, path, follow_symlinks=False)
             else:
