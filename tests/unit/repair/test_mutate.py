@@ -1,10 +1,13 @@
 """Plain syntax-tree edits."""
 
 import ast
+import itertools
+import sys
+from types import FrameType
 
 import pytest
 
-from surefoot.execute.repair.mutate import mutations
+from surefoot.execute.repair.mutate import mutations, ranked_mutations
 from surefoot.execute.source import apply, parse, units
 
 
@@ -179,6 +182,61 @@ def test_mutations_of_some_lines_are_those_of_all_that_stand_there() -> None:
         some = mutations(source, unit, {line})
         assert some == tuple(m for m in every if m.line == line)
         assert 0 < len(some) < len(every)
+
+
+def table(rows: int) -> str:
+    """A function that is one long list of cases."""
+    cases = (f'if a == "k{n}":\n        return b + {n + 100}' for n in range(rows))
+    return body(*cases, head="def f(a, b):")
+
+
+@pytest.mark.parametrize("line", [102, 103], ids=["a text", "an integer"])
+def test_a_constant_of_a_long_function_is_swapped_with_those_around_it(line: int) -> None:
+    """Each with each other one would be too many: a line has as many edits in a table that is twice as long."""
+    found = []
+    for rows in (100, 200):
+        source = parse("m.py", table(rows))
+        assert source is not None
+        found.append(len(mutations(source, units(source)[0], {line})))
+    assert found[0] == found[1] > 0
+
+
+def test_a_constant_of_a_usual_function_is_swapped_with_all_others() -> None:
+    """Also with the one that stands farthest."""
+    text = table(14)
+    found = mutants(text)
+    assert text.replace('"k0"', "'k13'") in found
+    assert text.replace("b + 100\n", "b + 113\n") in found
+
+
+def test_only_the_edits_that_are_asked_for_are_compiled() -> None:
+    """Those of a long function are thousands, and a search looks at the likeliest."""
+    source = parse("m.py", table(14))
+    assert source is not None
+    compiled = 0
+
+    def watch(_frame: FrameType, event: str, called: object) -> None:
+        nonlocal compiled
+        compiled += event == "c_call" and called is compile
+
+    ranked = ranked_mutations(source, units(source)[0], lambda m: m.weight)
+    sys.setprofile(watch)
+    try:
+        first = list(itertools.islice(ranked, 10))
+    finally:
+        sys.setprofile(None)
+    assert len(first) == 10 <= compiled < 60
+
+
+def test_what_is_likelier_for_another_reason_comes_first() -> None:
+    """The same edits in the order of a rank; those of one rank in the order of their weights."""
+    source = parse("m.py", body("b = a + 1", "return a < b"))
+    assert source is not None
+    unit = units(source)[0]
+    every = mutations(source, unit)
+    assert tuple(ranked_mutations(source, unit, lambda m: m.line)) == tuple(
+        sorted(every, key=lambda m: -m.line)
+    )
 
 
 def test_a_modules_own_statements() -> None:

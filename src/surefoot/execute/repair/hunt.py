@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from surefoot.decisions.candidate_edit import EditProposal, EditView, propose_edits
 from surefoot.execute.repair.candidates import (
@@ -289,21 +290,29 @@ class Hunt:
     # --- syntax-tree edits -----------------------------------------------------------------------
 
     def _singles(self, search: SyntaxSearch) -> None:
+        """Edits of the unchanged code, step by step as long as the run has time; what passes is evidence in any case."""
+        for step in self._steps(search):
+            if self._halted():
+                break
+            step()
+        self._take()
+
+    def _steps(self, search: SyntaxSearch) -> Iterator[Callable[[], None]]:
+        """The parts of that search, each chosen after what the last one brought."""
         most = self._limits.first_order
         for suspect in self._case.suspects:
-            search.singles(suspect, most)
+            yield partial(search.singles, suspect, most)
             most = max(most // 2, 1)
         if not self._trials.passing:
-            self._fill(search)
+            yield partial(self._fill, search)
         if not self._trials.passing:
-            search.follow()
+            yield search.follow
         elif not search.passing:
             # Of two faults a model has filled in both places, each by itself: what edits say there is another word.
-            search.follow(1)
+            yield partial(search.follow, 1)
         for suspect in self._case.suspects[:1]:
-            search.pairs(suspect)
-        search.complete()
-        self._take()
+            yield partial(search.pairs, suspect)
+        yield search.complete
 
     def _is_unlikely(self, choice: Choice) -> bool:
         """Whether nothing that was weighed is clearly likelier than the unchanged code, which is wrong: then the right change is hardly among it."""

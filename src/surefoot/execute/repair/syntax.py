@@ -1,7 +1,7 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,7 +10,7 @@ from surefoot.execute.repair.evidence import Probing, changed_source
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
-from surefoot.execute.repair.mutate import Mutation, mutations
+from surefoot.execute.repair.mutate import Mutation, ranked_mutations
 from surefoot.execute.repair.probe import Words
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
@@ -21,6 +21,8 @@ from surefoot.values import Candidate
 
 _MOST_FILLS = 3
 _LIKELY_FILLS = 8
+_REREAD = 4_000
+"""Likeliest edits among which those of each line are sought: all of a function of usual size."""
 _LEVELS = 2
 """Further edits on top of a first one: bugs of up to three places."""
 
@@ -67,7 +69,7 @@ class SyntaxSearch:
     def singles(self, suspect: Suspect, most: int) -> None:
         """The `most` likeliest single edits of a suspect."""
         source = self._product[suspect.path]
-        ranked = _ranked(source, suspect.unit, suspect)[:most]
+        ranked = itertools.islice(_ranked(source, suspect.unit, suspect), most)
         self._try_all([from_mutations(source, (m,)) for m in ranked], suspect, "single edits of")
 
     def fills(self, suspect: Suspect, lines: Sequence[Mutation]) -> list[Candidate]:
@@ -125,7 +127,9 @@ class SyntaxSearch:
         source = self._product[suspect.path]
         likely = (
             *self._fills.get(suspect.key, ()),
-            *mutations(source, suspect.unit)[: self._limits.paired],
+            *itertools.islice(
+                ranked_mutations(source, suspect.unit, lambda m: m.weight), self._limits.paired
+            ),
         )
         pairs = [pair for pair in itertools.combinations(likely, 2) if _apart(*pair)]
         likeliest = sorted(pairs, key=lambda pair: -pair[0].weight * pair[1].weight)
@@ -188,7 +192,7 @@ class SyntaxSearch:
         suspect, unit = left.shown.suspect, left.shown.suspect.unit
         first = unit.first_line if unit is not None else 0
         by_line: dict[int, list[Mutation]] = {n: [] for n in left.kept}
-        for mutation in _ranked(left.source, unit, suspect):
+        for mutation in itertools.islice(_ranked(left.source, unit, suspect), _REREAD):
             if mutation.line - first in by_line:
                 by_line[mutation.line - first].append(mutation)
         told = f"edits of what is left of {suspect.key}"
@@ -252,7 +256,7 @@ class SyntaxSearch:
         place, most = at or suspect, self._limits.deeper if at is None else self._limits.across
         before = self._product[place.path]
         source = changed_source(tried.candidate, before) or before
-        ranked = _ranked(source, again_in(source, place.unit), place)[:most]
+        ranked = itertools.islice(_ranked(source, again_in(source, place.unit), place), most)
         sign = "+" if refuse is None else "&"
         further = [_stacked(tried.candidate, from_mutations(source, (m,)), sign) for m in ranked]
         self._try_all(further, suspect, "further edits of", refuse)
@@ -315,9 +319,8 @@ class SyntaxSearch:
         return passing and self._edits_passing >= self._limits.passing
 
 
-def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> list[Mutation]:
-    found = mutations(source, unit)
-    return sorted(found, key=lambda m: -m.weight * suspect.suspicion(m.line) ** 0.5)
+def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> Iterator[Mutation]:
+    return ranked_mutations(source, unit, lambda m: m.weight * suspect.suspicion(m.line) ** 0.5)
 
 
 def _kept_lines(before: str, after: str) -> tuple[int, ...]:

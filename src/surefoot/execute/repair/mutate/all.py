@@ -1,7 +1,8 @@
 """All operators over one unit."""
 
+import heapq
 import textwrap
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 
 from surefoot.execute.repair.mutate.absence import absence_mutations
@@ -23,28 +24,48 @@ def mutations(
     `unit` None means the module's own statements. With `lines` only mutations of these: each one takes a compilation of
     the unit, which is the whole file for its own statements.
     """
+    return tuple(ranked_mutations(source, unit, lambda m: m.weight, lines))
+
+
+def ranked_mutations(
+    source: Source,
+    unit: CodeUnit | None,
+    rank: Callable[[Mutation], float],
+    lines: Collection[int] | None = None,
+) -> Iterator[Mutation]:
+    """The same in falling order of `rank`, then of weight, each looked at when it is asked for: a long unit has too many."""
     site = site_of(source, unit)
     if site is None:
-        return ()
+        return
+
+    def order(mutation: Mutation) -> tuple[float, float]:
+        return -rank(mutation), -mutation.weight
+
+    def asked(found: Iterator[Mutation]) -> list[Mutation]:
+        return sorted((m for m in found if lines is None or m.line in lines), key=order)
+
+    # They stand outside of the unit, whose text is compared, and bind what is not bound.
+    imports = (
+        mutation
+        for mutation in asked(import_mutations(site))
+        if parse(source.path, apply(source.text, mutation.edits)) is not None
+    )
+    yield from heapq.merge(imports, _distinct(source, unit, asked(_all(site))), key=order)
+
+
+def _distinct(
+    source: Source, unit: CodeUnit | None, ordered: Sequence[Mutation]
+) -> Iterator[Mutation]:
+    """Those that parse and do something else than the unit and those before them."""
     first = bytecode(unit_text(source, unit, source.text))
     # A unit that only compiles within its surroundings (one with `nonlocal`) is compared by its syntax tree.
     key = shape if first is None else bytecode
     seen = {_brief(first or shape(unit_text(source, unit, source.text)))}
-    # They stand outside of the unit, whose text is compared, and bind what is not bound.
-    kept = [
-        mutation
-        for mutation in import_mutations(site)
-        if (lines is None or mutation.line in lines)
-        and parse(source.path, apply(source.text, mutation.edits)) is not None
-    ]
-    for mutation in sorted(_all(site), key=lambda m: -m.weight):
-        if lines is not None and mutation.line not in lines:
-            continue
+    for mutation in ordered:
         done = key(unit_text(source, unit, apply(source.text, mutation.edits)))
         if done and (brief := _brief(done)) not in seen:
             seen.add(brief)
-            kept.append(mutation)
-    return tuple(sorted(kept, key=lambda m: -m.weight))
+            yield mutation
 
 
 def _brief(text: str) -> bytes:

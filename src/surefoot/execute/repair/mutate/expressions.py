@@ -3,8 +3,8 @@
 import ast
 import re
 import string
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
 from surefoot.execute.source import TextEdit
@@ -64,7 +64,10 @@ _BINARY_SWAPS: Final[Mapping[str, Mapping[str, float]]] = {
 }
 _ORDERED: Final = frozenset({"-", "/", "//", "%", "**", "+", "<<", ">>"})
 _INT_LIMIT: Final = 10**6
+_AROUND: Final = 40
+"""Constants before one, and as many behind it, of which it may have been meant to be another: all of a function of usual size."""
 _SHORT: Final = 40
+_Place = TypeVar("_Place", tuple[ast.Constant, int], tuple[ast.Constant, str])
 _ALL_AT_ONCE: Final = 0.4
 """Part of its weight that a change keeps which is made in several places at once."""
 
@@ -287,7 +290,7 @@ def _constant(site: Site, node: ast.Constant) -> Iterator[Mutation]:
 def _integer(site: Site, node: ast.Constant, value: int) -> Iterator[Mutation]:
     parent = site.parent(node)
     signed = parent if isinstance(parent, ast.UnaryOp) else None
-    for other, weight in _integers(site, value):
+    for other, weight in _integers(site, node, value):
         if not (signed and other < 0):
             place = signed if signed and isinstance(signed.op, ast.USub) and other == 0 else node
             yield site.replace(place, str(other), "constant", weight)
@@ -296,12 +299,12 @@ def _integer(site: Site, node: ast.Constant, value: int) -> Iterator[Mutation]:
             yield site.replace(node, text, "constant", 0.15)
 
 
-def _integers(site: Site, value: int) -> Iterator[tuple[int, float]]:
+def _integers(site: Site, node: ast.Constant, value: int) -> Iterator[tuple[int, float]]:
     """Which integers one may have been meant to be, each with its weight."""
     ranked = {value + 1: 0.6, value - 1: 0.6}
     for other, weight in ((0, 0.4), (1, 0.4), (2, 0.3), (-1, 0.3), (10, 0.1), (-value, 0.3)):
         ranked.setdefault(other, weight)
-    for _, other in _integer_places(site):
+    for _, other in _around(node, list(_integer_places(site))):
         ranked.setdefault(other, 0.2)
     ranked.setdefault(value * 2, 0.12)
     ranked.setdefault(value // 2, 0.1)
@@ -317,6 +320,19 @@ def _integer_places(site: Site) -> Iterator[tuple[ast.Constant, int]]:
             yield node, node.value
 
 
+def _string_places(site: Site) -> Iterator[tuple[ast.Constant, str]]:
+    """Where texts stand, in order, and which."""
+    for node in site.of(ast.Constant):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node, node.value
+
+
+def _around(node: ast.Constant, places: Sequence[_Place]) -> Sequence[_Place]:
+    """Those places that stand nearest to a constant: each with each other one is too many in a function that is a table."""
+    here = next((n for n, place in enumerate(places) if place[0] is node), 0)
+    return places[max(here - _AROUND, 0) : here + _AROUND + 1]
+
+
 def _repeated(site: Site) -> Iterator[Mutation]:
     """An integer that a statement has several times, replaced everywhere in it: `rows[::2] = sorted(rows[::2])`."""
     places: dict[tuple[int, int], list[ast.Constant]] = {}
@@ -324,16 +340,15 @@ def _repeated(site: Site) -> Iterator[Mutation]:
         if not isinstance(site.parent(node), ast.UnaryOp):
             places.setdefault((id(site.statement(node)), value), []).append(node)
     for (_, value), nodes in places.items():
-        for other, weight in _integers(site, value) if len(nodes) > 1 else ():
+        for other, weight in _integers(site, nodes[0], value) if len(nodes) > 1 else ():
             edits = [site.put(node, str(other)) for node in nodes]
             yield site.edit(edits, nodes[0], "constant", weight * _ALL_AT_ONCE)
 
 
 def _string(site: Site, node: ast.Constant, value: str) -> Iterator[Mutation]:
     ranked = {"": 0.35, " ": 0.35}
-    for other_node in site.of(ast.Constant):
-        if isinstance(other_node, ast.Constant) and isinstance(other_node.value, str):
-            ranked.setdefault(other_node.value, 0.2)
+    for _, other in _around(node, list(_string_places(site))):
+        ranked.setdefault(other, 0.2)
     for other, weight in (
         (value.lower(), 0.35),
         (value.upper(), 0.35),
