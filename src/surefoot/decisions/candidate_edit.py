@@ -14,10 +14,10 @@ from enum import StrEnum
 from typing import Final
 
 from surefoot.codec import encode
-from surefoot.decisions.code_reply import ReadCode, read_code, read_lines
+from surefoot.decisions.code_reply import ReadCode, finished, read_code, read_lines
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Gap, Message, ModelAnswer, ModelFailure, ModelRequest
+from surefoot.values import Gap, Message, ModelAnswer, ModelFailure, ModelReply, ModelRequest
 
 POLICY_BUNDLE: Final = "candidate_edit/4"
 PURPOSE: Final = "candidate_edit"
@@ -26,6 +26,7 @@ SYSTEM: Final = "You are an expert Python programmer who repairs functions."
 _SPARE_TOKENS: Final = 32
 _LINE_TOKENS: Final = 80
 _SENTENCE_TOKENS: Final = 100
+_CUT_OFF: Final = ReadCode(code=None, problem="the answer was cut off before it was whole")
 
 
 class EditView(StrEnum):
@@ -133,10 +134,7 @@ def _proposal(
 ) -> EditProposal:
     if isinstance(answer, ModelFailure):
         return EditProposal(code=None, problem=f"{answer.fault.value}: {answer.message}")
-    if request.gap is not None:
-        read = read_code(_in_gap(question, answer.text), name=question.name, original=question.code)
-    else:
-        read = read_answer(question, answer.text)
+    read = _read(question, request, answer)
     proposal = EditProposal(
         code=read.code,
         imports=read.imports,
@@ -155,6 +153,22 @@ def _proposal(
         )
     )
     return proposal
+
+
+def _read(question: EditQuestion, request: ModelRequest, answer: ModelReply) -> ReadCode:
+    """The code in an answer. Of one that was cut off only what is whole: half a function often parses, and may even pass."""
+    text, cut = answer.text, answer.finish == "length"
+    if request.gap is not None:
+        if cut:
+            return _CUT_OFF
+        return read_code(_in_gap(question, text), name=question.name, original=question.code)
+    if not cut:
+        return read_answer(question, text)
+    whole = finished(text)
+    if question.view is EditView.MASKED and whole != text:
+        return _CUT_OFF
+    read = read_answer(question, whole)
+    return read if read.code is not None else _CUT_OFF
 
 
 def read_answer(question: EditQuestion, text: str) -> ReadCode:

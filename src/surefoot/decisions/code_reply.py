@@ -22,6 +22,8 @@ _FENCE: Final = re.compile(
     r"^[ \t]*(?:```|~~~)[^\n`]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE
 )
 _THINKING: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_TICKS: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n?", re.MULTILINE)
+_EDGE: Final = re.compile(r"^[^\s#]", re.MULTILINE)
 _HUNK: Final = re.compile(r"^@@.*?@@.*$", re.MULTILINE)
 _CODE_START: Final = re.compile(r"^[ \t]*(?:@|async def |def |class |import |from )", re.MULTILINE)
 _BODY: Final = re.compile(r"^\s*(?:return|yield|raise)\b", re.MULTILINE)
@@ -67,6 +69,22 @@ def read_lines(reply: str) -> str | None:
     blocks = [m[1] for m in _FENCE.finditer(text)]
     body = textwrap.dedent(blocks[0] if blocks else text.strip("`")).strip("\n")
     return body if body.strip() else None
+
+
+def finished(reply: str) -> str:
+    """What of a reply that was cut off is whole; what stands last may lack its end, and would parse all the same.
+
+    That are its closed blocks, and of an open one the statements before the last that begins at the left edge.
+    """
+    ticks = list(_TICKS.finditer(reply))
+    if ticks and len(ticks) % 2 == 0:
+        return reply
+    start = ticks[-1].end() if ticks else 0
+    edges = list(_EDGE.finditer(reply, start))
+    before = reply[start : edges[-1].start()] if edges else ""
+    if tree_of(before) is None:
+        before = ""  # it ends within a string or a bracket
+    return reply[:start] + before
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from surefoot.decisions.code_reply import MAX_REPLY_CHARACTERS, read_code, read_lines, read_test
+from surefoot.decisions.code_reply import (
+    MAX_REPLY_CHARACTERS,
+    finished,
+    read_code,
+    read_lines,
+    read_test,
+)
 from surefoot.execute.source import shape
 
 ORIGINAL = 'def area(w, h):\n    """Area."""\n    total = w + h\n    return total'
@@ -113,3 +119,23 @@ def test_a_test_is_read() -> None:
     assert read_test(
         "```python\ndef test_cut():\n    assert area(2, 3) == 6\n    assert area(\n"
     ) == ("def test_cut():\n    assert area(2, 3) == 6")
+
+
+@pytest.mark.parametrize(
+    ("reply", "whole"),
+    [
+        (f"```python\n{RIGHT}\n```\nIt multi", f"```python\n{RIGHT}\n```\nIt multi"),
+        (f"```python\n{RIGHT}\n\n\nassert area(", f"```python\n{RIGHT}\n\n\n"),
+        (f"{RIGHT}\n\n\nassert area(", f"{RIGHT}\n\n\n"),
+        (f"```python\n{RIGHT}", "```python\n"),
+        (f"```python\n{RIGHT}\n# of both", "```python\n"),
+        ("```python\ndef area(w, h):\n    w += 1\n    s = '''\nof both", "```python\n"),
+        ("```python\ndef area(w, h):\n    w += 1\n    s = max(\n1, 2", "```python\n"),
+        (RIGHT, ""),
+    ],
+)
+def test_of_a_reply_that_was_cut_off_the_last_statement_is_not_whole(
+    reply: str, whole: str
+) -> None:
+    """Closed blocks are, and what stands before a statement at the left edge; a comment there proves nothing."""
+    assert finished(reply) == whole

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from surefoot.decisions.candidate_edit import (
+    EditProposal,
     EditQuestion,
     EditView,
     propose_edits,
@@ -260,6 +263,60 @@ def test_a_model_that_fills_gaps_is_asked_without_words() -> None:
     assert request.stop == ("\n",)
 
 
+def asked(question: EditQuestion, reply: str, *, fills_gaps: bool = False) -> EditProposal:
+    """What a question brings of a model that answers all alike."""
+    clock = FakeClock()
+    journal = Journal(MemoryLedger(clock=clock), clock)
+    ceilings = Ceilings(max_iterations=1, time_s=60.0, max_files=1)
+    model = ScriptedModel([reply], fills_gaps=fills_gaps)
+    asker = MeteredModel(model, journal, ceilings, clock)
+    (proposal,) = propose_edits([question], asker, journal).proposals
+    return proposal
+
+
+LONG = "".join(f"    if a == {n}:\n        return b + {n}\n" for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("reply", "whole"),
+    [
+        (f"def f(a, b):\n{LONG}    return b\n", False),
+        (f"def f(a, b):\n    return b\n\n\ndef g(a, b):\n{LONG}", True),
+    ],
+    ids=["the function", "what stands behind it"],
+)
+def test_what_is_cut_off_is_no_answer(*, reply: str, whole: bool) -> None:
+    """A function without its last part parses, and passes where no test looks at that part."""
+    question = EditQuestion(
+        view=EditView.WHOLE, name="f", code=shown("f", 1.0).code, head="", body_tokens=30
+    )
+    proposal = asked(question, reply)
+    assert (proposal.code is not None) == whole
+    assert ("cut off" in proposal.problem) != whole
+
+
+@pytest.mark.parametrize("fills_gaps", [False, True])
+def test_a_line_that_is_cut_off_is_no_answer(*, fills_gaps: bool) -> None:
+    """A list without its last items is a list, too."""
+    question = EditQuestion(
+        view=EditView.MASKED,
+        name="f",
+        code=shown("f", 1.0).code,
+        head="",
+        body_tokens=9,
+        lines=(5, 5),
+    )
+    proposal = asked(question, "return " + "b;" * 400, fills_gaps=fills_gaps)
+    assert (proposal.code, proposal.problem) == (None, "the answer was cut off before it was whole")
+
+
+def test_an_answer_may_be_as_long_as_the_function() -> None:
+    """Less would only cut it off; one that does not fit into the context is not asked."""
+    long = replace(shown("f", 1.0), code=f"def f(a, b):\n{LONG}    return b\n")
+    (question, *_) = questions_of(batch([long], count_tokens=len))
+    assert question.body_tokens > len(LONG)
+
+
 def test_blanks_around_an_answer_in_a_gap_are_not_part_of_it() -> None:
     """The gap begins behind the indentation, which a model may write once more."""
     question = EditQuestion(
@@ -270,12 +327,7 @@ def test_blanks_around_an_answer_in_a_gap_are_not_part_of_it() -> None:
         body_tokens=9,
         lines=(3, 3),
     )
-    clock = FakeClock()
-    journal = Journal(MemoryLedger(clock=clock), clock)
-    model = ScriptedModel(["    if a > b:  "], fills_gaps=True)
-    ceilings = Ceilings(max_iterations=1, time_s=60.0, max_files=1)
-    asker = MeteredModel(model, journal, ceilings, clock)
-    (proposal,) = propose_edits([question], asker, journal).proposals
+    proposal = asked(question, "    if a > b:  ", fills_gaps=True)
     assert proposal.code == question.code.replace("a < b", "a > b")
 
 

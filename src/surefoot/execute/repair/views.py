@@ -25,7 +25,6 @@ class Mask:
     """As in `EditQuestion`."""
 
 
-_MOST_TOKENS: Final = 900
 _LEAST_REWRITE: Final = 220
 _MARGIN: Final = 40
 
@@ -269,11 +268,10 @@ def _told_issue(batch: Batch) -> str:
 
 
 def _body_tokens(batch: Batch, shown: Shown, view: EditView) -> int:
+    """As many as the body of an answer may need, however many those are: fewer would only cut it off."""
     body = shown.code[len(head_of(shown.code)) :]
     tokens = int(batch.count_tokens(body) * 1.3) + _MARGIN
-    if view is EditView.REWRITE:
-        tokens = max(tokens, _LEAST_REWRITE)
-    return min(tokens, _MOST_TOKENS)
+    return max(tokens, _LEAST_REWRITE) if view is EditView.REWRITE else tokens
 
 
 def _suspicious_lines(shown: Shown, lap: int) -> tuple[int, int] | None:
