@@ -1,6 +1,7 @@
 """Finds out how a project's tests are run: interpreter, runner, import path, what to carry; or by which command."""
 
 import ast
+import fnmatch
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,17 @@ from surefoot.values import TestFormat
 
 LAUNCHERS: Final = frozenset({"uv", "poetry", "pdm", "pipenv", "rye", "hatch"})
 """Programs whose `run` puts the project's interpreter first; the plan calls that interpreter itself."""
+
+_UNITTEST_OPTIONS: Final[Mapping[str, str]] = {
+    "-s": "start",
+    "--start-directory": "start",
+    "-p": "pattern",
+    "--pattern": "pattern",
+    "-t": "top",
+    "--top-level-directory": "top",
+    "-k": "name",
+}
+"""Those that take a value, and what it is."""
 
 Runner: TypeAlias = Literal["pytest", "unittest"]
 
@@ -70,7 +82,7 @@ def _planned(
     report: TestFormat | None,
 ) -> SuitePlan | CommandPlan:
     if command:
-        asked = _read_command(command)
+        asked = _read_command(root, command)
         if report is not None or asked is None:
             return plan_command(root, command, report, choice.environ)
         return _python_plan(root, python or asked[1], asked, choice)
@@ -181,7 +193,7 @@ def _shown(root: Path, inside: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _read_command(command: tuple[str, ...]) -> _Asked | None:
+def _read_command(root: Path, command: tuple[str, ...]) -> _Asked | None:
     """What a command of pytest or unittest asks for; None when it is neither."""
     words = list(command)
     if words[0] in LAUNCHERS and words[1:2] == ["run"]:
@@ -193,15 +205,56 @@ def _read_command(command: tuple[str, ...]) -> _Asked | None:
         if words[2] == "pytest":
             return "pytest", named, tuple(words[3:])
         if words[2] == "unittest":
-            return "unittest", named, _unittest_dirs(words[3:])
+            return "unittest", named, _unittest_places(root, words[3:])
     return None
 
 
-def _unittest_dirs(words: Sequence[str]) -> tuple[str, ...]:
-    for option in ("-s", "--start-directory"):
-        if option in words[:-1]:
-            return (words[words.index(option) + 1],)
-    return tuple(w for w in words if w != "discover" and not w.startswith("-"))
+def _unittest_places(root: Path, words: Sequence[str]) -> tuple[str, ...]:
+    """The files and folders that a command of unittest names; those of a pattern one by one.
+
+    Raises:
+        SettingsError: No file fits the pattern.
+    """
+    given, names = _unittest_words(words)
+    start, pattern = given.get("start"), given.get("pattern")
+    if pattern is None:
+        return tuple(_place(root, name) for name in ([start] if start is not None else names))
+    fits = [p for p in layout.walk(root) if fnmatch.fnmatchcase(p.name, pattern)]
+    files = tuple(p.as_posix() for p in fits if p.is_relative_to(start or "."))
+    if not files:
+        raise SettingsError(
+            f"`[test] command` looks for files {pattern!r} in {root / (start or '.')}, and there is none; "
+            "write the pattern of files that hold tests, or their folder behind `-s`"
+        )
+    return files
+
+
+def _unittest_words(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """What the options that take a value say, and the names; `discover` takes those values in order, too."""
+    given: dict[str, str] = {}
+    names: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        option, sign, value = word.partition("=")
+        if option in _UNITTEST_OPTIONS:
+            given[_UNITTEST_OPTIONS[option]] = value if sign else next(rest, "")
+        elif not word.startswith("-"):
+            names.append(word)
+    if names[:1] == ["discover"]:
+        return {**dict(zip(("start", "pattern", "top"), names[1:], strict=False)), **given}, []
+    return given, names
+
+
+def _place(root: Path, name: str) -> str:
+    """A path as it is; the file or folder of a dotted name, of a class or test in a file that file."""
+    parts = [] if "/" in name or (root / name).exists() else name.split(".")
+    for count in range(len(parts), 0, -1):
+        path = "/".join(parts[:count])
+        if (root / f"{path}.py").is_file():
+            return f"{path}.py"
+        if (root / path).is_dir():
+            return path
+    return name
 
 
 def _style(root: Path) -> Runner:

@@ -137,6 +137,42 @@ def test_a_command_is_read_for_its_runner_and_arguments(
 
 
 @pytest.mark.parametrize(
+    ("words", "args"),
+    [
+        ("tests", ("tests",)),
+        ("tests.test_core", ("tests/test_core.py",)),
+        ("tests.test_core.T.test_x", ("tests/test_core.py",)),
+        ("tests/test_core.py", ("tests/test_core.py",)),
+        ("-v -k core tests.test_core", ("tests/test_core.py",)),
+        ("tests.unit other.test_y", ("tests/unit", "other/test_y.py")),
+        ("no.such", ("no.such",)),
+        ("discover", ()),
+        ("discover tests", ("tests",)),
+        ("discover -s tests -t .", ("tests",)),
+        ("discover -p check_*.py", ("other/check_z.py", "tests/unit/check_a.py")),
+        ("discover -s tests -t . -p check_*.py", ("tests/unit/check_a.py",)),
+        ("discover --start-directory=./tests --pattern=check_*.py", ("tests/unit/check_a.py",)),
+        ("discover tests check_*.py", ("tests/unit/check_a.py",)),
+    ],
+)
+def test_a_command_of_unittest_is_read_for_files_and_folders(
+    words: str, args: tuple[str, ...], write: Write
+) -> None:
+    """Dotted names stand for what is imported by them, and a pattern for the files that fit it."""
+    names = ("tests/test_core.py", "tests/unit/check_a.py", "other/test_y.py", "other/check_z.py")
+    root = write(dict.fromkeys(names, UNITTEST))
+    plan = found(root, command=("python", "-m", "unittest", *words.split()))
+    assert tuple(sorted(plan.args)) == tuple(sorted(args))
+
+
+def test_a_pattern_that_no_file_fits_is_told(write: Write) -> None:
+    """All tests instead would be others than those that were asked for."""
+    root = write({"tests/test_core.py": UNITTEST})
+    with pytest.raises(SettingsError, match=r"'check_\*\.py' in .*/tests, and there is none"):
+        found(root, command=("python", "-m", "unittest", "discover", "tests", "-p", "check_*.py"))
+
+
+@pytest.mark.parametrize(
     ("files", "roots"),
     [
         ({"pkg/__init__.py": ""}, (".",)),
