@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli.solve import read_issue
+from surefoot.cli.solve import from_root, read_issue
 from surefoot.errors import UsageError
 
 
@@ -37,3 +37,34 @@ def test_a_test_has_a_name(tmp_path: Path) -> None:
     for tests in ([""], ["test_a.py::test_a", " "]):
         with pytest.raises(UsageError, match="--test is empty"):
             read_issue(None, tests, None, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ("tests/test_core.py::test_one", "services/api/tests/test_core.py::test_one"),
+        (
+            "tests/test_core.py::T::test_one[a/b]",
+            "services/api/tests/test_core.py::T::test_one[a/b]",
+        ),
+        ("./tests", "services/api/tests"),
+        ("../../tests/test_all.py", "tests/test_all.py"),
+        ("services/api/tests/test_core.py", "services/api/tests/test_core.py"),
+        ("tests/test_all.py::test_two", "tests/test_all.py::test_two"),
+        ("../../../elsewhere.py", "../../../elsewhere.py"),
+        ("TestOne", "TestOne"),
+    ],
+)
+def test_a_test_is_named_from_where_the_user_is(tmp_path: Path, named: str, found: str) -> None:
+    """As a shell completes it, or by its id, which begins at the repository's root."""
+    root, folder = tmp_path / "shop", tmp_path / "shop" / "services" / "api"
+    for place in (
+        folder / "tests/test_core.py",
+        root / "tests/test_all.py",
+        tmp_path / "elsewhere.py",
+    ):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("")
+    issue = read_issue(None, [named], None, folder)
+    assert from_root(issue, folder, root).tests == (found,)
+    assert from_root(issue, folder / "tests" / "..", root).tests == (found,)

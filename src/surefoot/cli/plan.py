@@ -25,6 +25,7 @@ from surefoot.cli.options import (
 )
 from surefoot.cli.screen import print_line, print_text
 from surefoot.cli.solve import (
+    from_root,
     read_issue,
     read_profile,
     watched,
@@ -81,6 +82,8 @@ def plan(
     hand_made = None if given is None else read_plan(given)
     wanted = hand_made.issue if hand_made else read_issue(issue, test or [], None, repo)
     project = open_here(repo)
+    if hand_made is None:
+        wanted = from_root(wanted, repo, project.root)
     from surefoot.assembly import Request  # heavy; see cli.main
     from surefoot.drafting import PlanRequest
     from surefoot.plan.fetch import fetch

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,7 +86,7 @@ def solve(
 ) -> None:
     """Solve an issue, a failing test, findings, or whatever an audit finds."""
     project = open_here(repo)
-    given = read_issue(issue, test or [], sarif, project.root)
+    given = from_root(read_issue(issue, test or [], sarif, project.root), repo, project.root)
     from surefoot.app import new_run_id, start  # heavy; see cli.main
     from surefoot.assembly import Request
 
@@ -219,6 +220,21 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Pa
     if "\n" not in given and " " not in given and ("/" in given or given.endswith((".md", ".txt"))):
         raise UsageError(f"{given!r} looks like a file, but there is none; give a path or the text")
     return _checked("text", os.fsencode(given))
+
+
+def from_root(issue: "Issue", folder: Path, root: Path) -> "Issue":
+    """The issue with ids of tests as the repository has them, whose files are found from `folder`, where the user is."""
+    return replace(
+        issue, tests=tuple(_id_from_root(t, folder.resolve(), root) for t in issue.tests)
+    )
+
+
+def _id_from_root(test: str, folder: Path, root: Path) -> str:
+    file, sign, rest = test.partition("::")
+    path = Path(os.path.normpath(folder / file))
+    if not file or not path.exists() or not path.is_relative_to(root):
+        return test
+    return f"{path.relative_to(root).as_posix()}{sign}{rest}"
 
 
 def read_profile(given: str | None) -> str | None:
