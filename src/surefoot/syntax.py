@@ -12,6 +12,10 @@ from typing import Final, Literal, cast, overload
 _PARSING: Final = threading.Lock()
 
 
+MARK: Final = "\ufeff"
+"""The byte order mark that a file may begin with, where its text was not decoded without it; no part of its code."""
+
+
 @overload
 def parse(source: str | bytes) -> ast.Module: ...
 
@@ -25,8 +29,10 @@ def parse(
 ) -> ast.Module | ast.Expression:
     """The syntax tree; `SyntaxError` for whatever is no Python of this interpreter's version.
 
-    What the compiler would warn of is not said.
+    What the compiler would warn of is not said. Places count from behind a byte order mark.
     """
+    if isinstance(source, str):
+        source = source.removeprefix(MARK)
     try:
         with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")

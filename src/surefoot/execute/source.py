@@ -16,7 +16,7 @@ from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Final, TypeAlias
 
-from surefoot.syntax import tree_of
+from surefoot.syntax import MARK, tree_of
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _HAS_DOCSTRING: Final = 0x4000000
@@ -108,11 +108,13 @@ def parse(path: str, text: str, *, oldest: tuple[int, int] | None = None) -> Sou
     tree = tree_of(text)
     if tree is None:
         return None
-    starts = [0]
-    for line in io.StringIO(text, newline=""):
+    # A byte order mark stays in the text, and before everything that is written into the file.
+    code = text.removeprefix(MARK)
+    starts = [len(text) - len(code)]
+    for line in io.StringIO(code, newline=""):
         starts.append(starts[-1] + len(line))
     if len(starts) == 1:
-        starts.append(0)
+        starts.append(starts[0])
     return Source(path=path, text=text, tree=tree, starts=tuple(starts), oldest=oldest)
 
 
@@ -287,7 +289,7 @@ def docstring_node(node: ast.AST) -> ast.Constant | None:
 
 def shape(text: str) -> str:
     """What two texts have in common that differ in layout, comments and docstrings only; empty when invalid."""
-    tree = tree_of(textwrap.dedent(text))
+    tree = tree_of(textwrap.dedent(text.removeprefix(MARK)))
     if tree is None:
         return ""
     for node in ast.walk(tree):
@@ -305,7 +307,9 @@ def bytecode(text: str) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return _steps(compile(textwrap.dedent(text), "", "exec", dont_inherit=True))
+            return _steps(
+                compile(textwrap.dedent(text.removeprefix(MARK)), "", "exec", dont_inherit=True)
+            )
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

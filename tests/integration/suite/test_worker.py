@@ -701,3 +701,13 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
         none = candidate("strange.py", STRANGE.replace("[-k:]", "[len(numbers) - k :]"))
         unlike = [probing.unlike(c, suspects["largest"]) for c in (UNCHANGED, none)]
         assert unlike == ["has argument 2 items", None]
+
+
+def test_a_file_with_a_byte_order_mark_is_tried_warm(calc: Path, open_suite: Open) -> None:
+    """An import drops the mark, which is no code of a candidate either."""
+    (calc / "calc.py").write_text("\ufeff" + CALC)
+    with open_suite(calc).worker(calc, [ADD]) as worker:
+        assert isinstance(worker, ForkedWorker)
+        trial = worker.attempt(candidate("calc.py", "\ufeff" + FIXED), [ADD])
+        assert trial.report.passing == (ADD,), trial
+        assert worker.ways["cold"] == 0

@@ -4,6 +4,8 @@ import ast
 
 import pytest
 
+from surefoot.execute.repair.graft import splice
+from surefoot.execute.repair.mutate import mutations
 from surefoot.execute.source import (
     Source,
     TextEdit,
@@ -196,3 +198,28 @@ def test_indenting_leaves_strings_alone() -> None:
     """A line inside a string keeps its white space; a docstring is moved with its function."""
     text = 'def f():\n    """A\n    B"""\n    return """x\ny"""'
     assert indent_code(text, "  ") == '  def f():\n      """A\n      B"""\n      return """x\ny"""'
+
+
+def test_a_byte_order_mark_is_no_code_and_stays() -> None:
+    """The places of the first line begin behind it; what is written there stands behind it, too."""
+    marked = parse("m.py", "\ufeffdef f(a):\n    return a\n\n\nB = 1\n")
+    assert marked is not None
+    (unit,) = units(marked)
+    assert unit.text == "def f(a):\n    return a"
+    assert marked.segment(marked.tree.body[0]) == unit.text  # type: ignore[arg-type]
+    assert replace_unit(marked, unit, "def f(b): ...") == "\ufeffdef f(b): ...\n\n\nB = 1\n"
+    assert bytecode(marked.text) == bytecode(marked.text.removeprefix("\ufeff")) is not None
+    assert shape(marked.text) == shape(marked.text.removeprefix("\ufeff")) != ""
+
+
+def test_edits_and_imports_leave_a_byte_order_mark_first() -> None:
+    """Of a function in the first line, and of what it needs beside it."""
+    source = parse("m.py", "\ufeffdef f(a):\n    return a + 1\n")
+    assert source is not None
+    (unit,) = units(source)
+    changed = [apply(source.text, m.edits) for m in mutations(source, unit)]
+    changed.append(splice(source, unit, "def f(a):\n    return pi", ["from math import pi"], []))
+    assert "\ufeffdef f(a):\n    return a - 1\n" in changed
+    assert all(text.startswith("\ufeff") and text.count("\ufeff") == 1 for text in changed)
+    assert "from math import pi" in changed[-1]
+    assert parse("m.py", changed[-1]) is not None

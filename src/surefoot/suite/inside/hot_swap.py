@@ -51,8 +51,10 @@ class Image:
         if not functions:
             raise NotSwappableError(f"no function of {path} is known")
         filename = functions[0].__code__.co_filename
-        old_module = compile(old_source, filename, "exec", dont_inherit=True)
-        new_module = compile(new_source, filename, "exec", dont_inherit=True)
+        # An import drops the byte order mark that a text may begin with; `compile` takes it for code.
+        old_text, new_text = old_source.lstrip("\ufeff"), new_source.lstrip("\ufeff")
+        old_module = compile(old_text, filename, "exec", dont_inherit=True)
+        new_module = compile(new_text, filename, "exec", dont_inherit=True)
         pairs: list[Pair] = []
         self._compare(old_module, new_module, pairs, enclosed=False)
         holders: dict[types.CodeType, list[types.FunctionType]] = {}
