@@ -405,12 +405,14 @@ def test_a_number_that_nothing_counts_is_refused(
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("home", ["ISSUE.md", "/proc/nowhere"])
+@pytest.mark.parametrize("home", ["../taken", "/proc/nowhere"])
 def test_a_home_that_can_hold_nothing(
     surefoot: Surefoot, patient: Path, home: str, scripted: str
 ) -> None:
     """A file, or a place that no folder can be made in: each command names it and the mend."""
     (patient / "surefoot.toml").write_text("")
+    (patient.parent / "taken").write_text("")
+    home = os.path.normpath(patient / home)
     for command in (("audit",), ("solve", "ISSUE.md", "--model", scripted), ("trust",)):
         done = surefoot(*command, cwd=patient, env={"SUREFOOT_HOME": home})
         refuses(done, home, "SUREFOOT_HOME")
