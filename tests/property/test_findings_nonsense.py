@@ -4,7 +4,7 @@ import contextlib
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surefoot.execute.fixes.catalogue import REWRITERS, rewrites
@@ -82,6 +82,7 @@ def test_any_change_is_judged(contents: dict[str, tuple[str | None, str | None]]
 
 
 @given(text=pieces, line=st.integers(1, 14), column=st.integers(1, 12))
+@example(text="x = 1  # noqa\n", line=1, column=1)
 @settings(max_examples=150)
 def test_fixes_of_any_place(text: str, line: int, column: int) -> None:
     """Wherever a finding points, a fix parses or there is none, and no suppression is written."""

@@ -120,6 +120,8 @@ def unused_ignore(source: Source, finding: Finding) -> Iterator[Rewrite]:
     for token in tokens:
         if token.type != tokenize.COMMENT or token.start[0] != finding.line:
             continue
+        if not _IGNORE.search(token.string):
+            continue
         start = row + token.start[1]
         kept = _IGNORE.sub("", token.string).lstrip()
         begin = start if kept else row + len(source.text[row:start].rstrip())
