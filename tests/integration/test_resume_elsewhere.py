@@ -78,7 +78,8 @@ def test_another_model_takes_a_paused_run_up(
         held = surefoot(command, cwd=root)
         assert held.returncode == 0, held.stderr
     thrown = surefoot("reject", "--why", "not wanted", "--json", cwd=root)
-    assert json.loads(thrown.stdout) == {"run_id": run["run_id"], "reason": "not wanted"}
+    told = {"run_id": run["run_id"], "reason": "not wanted", "kept": []}
+    assert json.loads(thrown.stdout) == told
 
 
 def test_a_model_that_lacks_something_changes_nothing(

@@ -313,8 +313,8 @@ def test_a_line_that_is_cut_off_is_no_answer(*, fills_gaps: bool) -> None:
 def test_an_answer_may_be_as_long_as_the_function() -> None:
     """Less would only cut it off; one that does not fit into the context is not asked."""
     long = replace(shown("f", 1.0), code=f"def f(a, b):\n{LONG}    return b\n")
-    (question, *_) = questions_of(batch([long], count_tokens=len))
-    assert question.body_tokens > len(LONG)
+    (asking, *_) = questions_of(batch([long], count_tokens=len))
+    assert asking.question.body_tokens > len(LONG)
 
 
 def test_blanks_around_an_answer_in_a_gap_are_not_part_of_it() -> None:
