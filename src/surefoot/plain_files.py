@@ -1,4 +1,4 @@
-"""Files that a repository brings along, read by this process, before which no fence stands.
+"""Files of a repository, read and written by this process, before which no fence stands.
 
 A name may lead to anything: a device is read without end, and opening a pipe waits for somebody to write into it.
 """
@@ -40,3 +40,20 @@ def read_head(path: Path, size: int, *, links: bool = True) -> bytes:
             return file.read(size)
     finally:
         os.close(number)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; a link, a pipe or a device is written through, and never replaced.
+
+    Raises:
+        OSError: It cannot be written; what was there is as it was.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(data)
+        return
+    unfinished = path.with_name(f".{path.name}.new")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -32,6 +32,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.run import Step, resolved
 from surefoot.models.registry import AUTO, EMBEDDED
+from surefoot.plain_files import write_whole
 from surefoot.plan import counted, documents, judge, risks_of, written
 from surefoot.plans import Plan, Question, Refusal
 from surefoot.project import PLAN_PREFIX, Project
@@ -211,9 +212,7 @@ class _Planning:
         for name, text in sorted(files.items(), key=lambda item: item[0] == PLAN_FILE):
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = path.with_name(f"{path.name}.new")
-            unfinished.write_text(text)
-            unfinished.replace(path)
+            write_whole(path, text.encode())
 
 
 class _Given:

@@ -14,9 +14,9 @@ from surefoot.cli.common import (
     print_json,
     surroundings,
     to_write,
-    write_whole,
 )
 from surefoot.cli.screen import print_line
+from surefoot.plain_files import write_whole
 
 if TYPE_CHECKING:
     from surefoot.values import Audit

@@ -154,23 +154,6 @@ def to_write(path: Path | None) -> Path | None:
     return path
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; a link, a pipe or a device is written through, and never replaced.
-
-    Raises:
-        OSError: It cannot be written; what was there is as it was.
-    """
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_bytes(data)
-        return
-    unfinished = path.with_name(f".{path.name}.new")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
 def print_json(value: object) -> None:
     """One JSON object on one line, the last of standard output; escaped where its encoding lacks characters."""
     plain = sys.stdout.encoding.lower() in ("utf-8", "utf8")

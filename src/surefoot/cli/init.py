@@ -4,9 +4,10 @@ import json
 import os
 from pathlib import Path
 
-from surefoot.cli.common import RepoOption, command, places, write_whole
+from surefoot.cli.common import RepoOption, command, places
 from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
+from surefoot.plain_files import write_whole
 
 _TEMPLATE = """\
 # Settings of Surefoot for this repository; every key is optional. `surefoot doctor` checks them.

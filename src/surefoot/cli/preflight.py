@@ -12,10 +12,10 @@ from surefoot.cli.common import (
     open_here,
     print_json,
     to_write,
-    write_whole,
 )
 from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
+from surefoot.plain_files import write_whole
 
 if TYPE_CHECKING:
     from surefoot.preflight import Inventory, Problem
