@@ -1,19 +1,23 @@
 """Holding back ctrl-C where half a step would be worse than a late answer."""
 
 import contextlib
+import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 
 _NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NUDGES_S: Final = (0.05, 0.5, 2.0)
 
 
 class _Held:
-    """What the main thread, which alone is interrupted, is in the middle of."""
+    """What the main thread, which alone is interrupted, is in the middle of; whether it is woken for signals."""
 
     inside = False
     interrupted = False
+    is_woken = False
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -28,6 +32,33 @@ def end_on_signals() -> None:
     for number in _NUMBERS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` asked to live on
             signal.signal(number, _interrupt)
+    if not _Held.is_woken:
+        _Held.is_woken = True
+        _wake_who_sleeps()
+
+
+def _wake_who_sleeps() -> None:
+    """See to it that a signal is heard by a main thread that fell asleep as the signal came.
+
+    The interpreter notes a signal and looks at its notes between two instructions; one that comes between its last look and the
+    beginning of a system call would be heard when the call is over, ten minutes later where a model is waited for.
+    """
+    ears, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    signal.signal(signal.SIGURG, lambda _number, _frame: None)  # the default cuts no call short
+    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    threading.Thread(target=_nudge, args=(ears,), name="signals", daemon=True).start()
+
+
+def _nudge(ears: int) -> None:
+    """Cut short what the main thread waits for, some times after each of our signals; it goes on waiting if it has heard."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*_NUMBERS, signal.SIGURG))
+    main = threading.main_thread().ident
+    while main is not None and (told := os.read(ears, 512)):
+        if not set(told).isdisjoint(_NUMBERS):
+            for pause in _NUDGES_S:
+                time.sleep(pause)
+                signal.pthread_kill(main, signal.SIGURG)
 
 
 @contextlib.contextmanager
