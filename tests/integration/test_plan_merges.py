@@ -12,6 +12,7 @@ from bench.letters import unit
 from bench.shelf import plan_of
 from tests.integration.plan_hands import Edits, git, good, hands_project, play
 
+from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.events.orchestration import NodeStarted, TurnClosed
 from surefoot.events.plans import MergeConflicted, UnitBlocked
 from surefoot.events.work import CommandRan
@@ -67,6 +68,14 @@ def test_a_red_merged_tree_is_done_again_and_what_was_merged_stays(project: Proj
     assert ends == [("a", "commit"), ("b", "rollback"), ("b", "commit")]
     assert "check::pair" in played.hands.orders[-1].refuted[0]
     assert (played.show("a.txt"), played.show("b.txt")) == ("good 1", "good 2")
+
+
+def test_the_whole_test_suite_is_what_a_slice_runs_and_no_command(project: Project) -> None:
+    """So a plan made by rule names what proves a unit that no test shows yet; the slice that it stands in holds."""
+    proved = replace(unit("a"), verification=("check::a", ALL_TESTS))
+    played = play(project, plan_of(proved), good("a"))
+    assert played.outcome.status is RunStatus.COMPLETE, played.outcome.report
+    assert not played.seen(CommandRan)
 
 
 def test_a_unit_that_is_never_mergeable_ends_blocked_and_spoils_no_other(project: Project) -> None:

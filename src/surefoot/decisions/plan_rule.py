@@ -27,7 +27,8 @@ from surefoot.values import Issue
 ROLLBACK: Final = "the unit's merge is reverted; nothing outside its own paths has changed"
 _HARMLESS: Final = "every test that passed on the base passes on the result"
 _NEW_TEST: Final = "a new test fails on the base and passes on the result"
-_ALL_TESTS: Final = "the whole test suite"
+ALL_TESTS: Final = "the whole test suite"
+"""The verification of a unit that no test shows yet."""
 _ANYTHING: Final = "*"
 _SLUG_WORDS: Final = 5
 _KINDS: Final[Mapping[str, UnitKind]] = {
@@ -207,7 +208,7 @@ def _unit(number: int, piece: _Piece, requirements: list[str]) -> DraftedUnit:
         writes=list(piece.writes),
         produces=[],
         acceptance=[proof, _HARMLESS],
-        verification=list(piece.tests) or [_ALL_TESTS],
+        verification=list(piece.tests) or [ALL_TESTS],
         risk_flags=[],
         risk_factors=list(piece.risks),
         rollback=ROLLBACK,

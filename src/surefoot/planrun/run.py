@@ -19,6 +19,7 @@ from surefoot.assembly import (
 )
 from surefoot.codec import canonical, digest_of, encode
 from surefoot.decisions.assigned import failing_of
+from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.errors import PlanRefusedError
 from surefoot.events.orchestration import Decided
 from surefoot.events.plans import ChildEnded, PlanAdopted
@@ -248,7 +249,7 @@ class _Planner:
             plan=PlanIR(
                 analysis=unit.plan.analysis,
                 steps=(step,),
-                verification=unit.verification or ("the whole test suite",),
+                verification=unit.verification or (ALL_TESTS,),
                 complexity=unit.plan.complexity,
                 confidence=unit.plan.confidence,
                 risk_factors=unit.plan.risk_factors,
