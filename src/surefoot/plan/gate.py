@@ -165,6 +165,9 @@ def _verification(scene: _Scene) -> _Found:
         if not any(map(str.strip, unit.verification)):
             told = "name a test id or a command that must pass"
             yield unit.unit_id, f"unit {unit.unit_id} has no verification strategy; {told}"
+        elif not all(map(str.strip, unit.verification)):
+            told = "is verified by an empty text; name a test id or a command there, or take it out"
+            yield unit.unit_id, f"unit {unit.unit_id} {told}"
 
 
 def _unknown_needs(scene: _Scene) -> _Found:
