@@ -47,6 +47,7 @@ def standing(
         slices = [s for s in plan.slices if s.milestone_id == milestone.milestone_id]
         inner = tuple(
             _part(
+                course,
                 piece.slice_id,
                 piece.title,
                 tuple(
@@ -55,26 +56,36 @@ def standing(
                     if u.slice_id == piece.slice_id
                 ),
                 state,
+                alive=alive,
             )
             for piece in slices
             if piece.slice_id in own
         )
         if inner:
             name = milestone_name(plan, milestone.milestone_id)
-            found.append(_part(name, milestone.title, inner, state))
+            found.append(_part(course, name, milestone.title, inner, state, alive=alive))
     return tuple(found)
 
 
-def _part(name: str, title: str, parts: tuple[Standing, ...], state: RunState) -> Standing:
+def _part(
+    course: Course,
+    name: str,
+    title: str,
+    parts: tuple[Standing, ...],
+    state: RunState,
+    *,
+    alive: bool,
+) -> Standing:
     verified = state.plan.parts.get(name)
     states = [p.state for p in parts]
     if verified is not None:
         word = "done" if verified.passed else "blocked"
         return Standing(name=name, title=title, state=word, why=verified.reason, parts=parts)
-    word = next(
-        (w for w in ("blocked", "running", "stopped") if w in states),
-        "running" if "done" in states else "waiting",
-    )
+    word = next((w for w in ("blocked", "running", "stopped") if w in states), "waiting")
+    if word == "waiting" and "done" in states:
+        merged = any(p.name == name and set(p.units) & set(course.order) for p in course.parts)
+        over = not merged and set(states) == {"done"}  # nothing of it has to be verified
+        word = "done" if over else "running" if alive else "stopped"
     why = next((p.why for p in parts if p.state == word and word == "blocked"), "")
     return Standing(name=name, title=title, state=word, why=why, parts=parts)
 
