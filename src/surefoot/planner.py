@@ -38,6 +38,7 @@ from surefoot.plans import Plan, Question, Refusal
 from surefoot.project import PLAN_PREFIX, Project
 from surefoot.sandbox import open_processes
 from surefoot.values import Ceilings, RunId, RunStatus
+from surefoot.vocabulary import is_unicode
 
 PLAN_FILE: Final = "plan.json"
 REFUSED_FILE: Final = "refused.json"
@@ -89,7 +90,10 @@ def make_plan(project: Project, asked: PlanRequest, around: Surroundings) -> Pla
             around=around,
             journal=journal,
             plan_id=plan_id,
-            files=tree_files(project.repository, project.repository.tree),
+            # A name that is not UTF-8 no record and no plan can hold.
+            files=tuple(
+                filter(is_unicode, tree_files(project.repository, project.repository.tree))
+            ),
         )
         planning = _Planning(desk, _Given(desk) if room is None else Made(desk, room))
         outcome = planning.run()

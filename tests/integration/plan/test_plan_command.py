@@ -99,6 +99,14 @@ def test_a_strong_model_plans_eight_units_in_two_milestones(almanac: Almanac) ->
     assert almanac.surefoot("verify", plan.plan_id).returncode == 0
 
 
+def test_a_file_whose_name_is_no_utf8_is_no_part_of_a_plan(tmp_path: Path) -> None:
+    """No record and no plan could name it; all else of the repository is planned."""
+    odd = os.fsdecode(b"caf\xe9.txt")
+    kit = Almanac(tmp_path, {**DEFECTS, odd: "here\n"}, THREE)
+    outcome = planner(kit, tmp_path).plan(THREE)
+    assert outcome.status is RunStatus.REPORTED, outcome.reason
+
+
 def test_three_defects_become_three_units_without_a_model(tmp_path: Path) -> None:
     """What their tests run tells them apart; no model is asked, and the weights need not be there."""
     at = planner(Almanac(tmp_path, DEFECTS, THREE), tmp_path)
