@@ -3,12 +3,16 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from surefoot.cli.common import surroundings
+from surefoot.kernel.ports import Answer
 from surefoot.models.workers import Workers
-from surefoot.planrun.interrupt import Interruption, Stop
+from surefoot.people import Nobody, Quiet
+from surefoot.planrun.interrupt import Interruption, OneAtATime, Stop, interruptible
 from surefoot.sandbox import FencedProcesses, open_processes
 from surefoot.system import SystemClock
 from surefoot.testing.model import Rule, ScriptedModel
@@ -77,6 +81,24 @@ def test_a_call_to_a_model_is_walked_away_from() -> None:
     [reply] = quick.complete([REQUEST])
     assert isinstance(reply, ModelReply)
     assert reply.text == "here"
+
+
+def test_nobody_waits_for_a_person_any_longer() -> None:
+    """Neither for one who is asked, nor until another run's question has its answer."""
+    stop, asked, never = Stop(), threading.Event(), threading.Event()
+
+    class Slow:
+        def ask(self, question: str, why: str, **_: object) -> Answer:
+            asked.set()
+            never.wait(3600)
+            return Answer(approved=False, text="", who=f"{question} {why}")
+
+    one = OneAtATime(Slow())
+    here = surroundings(Nobody(), Quiet())
+    first, second = (interruptible(here, stop, one).person for _ in range(2))
+    waits = Workers(1).submit(partial(first.ask, "may it?", "it is so"))
+    assert interrupted(stop, lambda: second.ask("may it?", "it is so"), asked.wait)
+    assert isinstance(waits.exception(timeout=120), KeyboardInterrupt)
 
 
 def test_a_run_is_interrupted_once_by_its_clock_and_can_record_its_last_word() -> None:

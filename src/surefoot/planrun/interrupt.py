@@ -1,7 +1,7 @@
 """How ctrl-C, which reaches the main thread alone, comes to the runs in other threads, and how a person is asked by one at a time.
 
 A run that computes reads its clock at every event, and is interrupted there. One that waits is woken: for a model by walking
-away from the call, for a command by the end of its process tree.
+away from the call, for a command by the end of its process tree, for a person by walking away from the question.
 """
 
 import threading
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from surefoot.assembly import Surroundings
 from surefoot.errors import SandboxError
@@ -26,6 +26,7 @@ from surefoot.values import (
     SandboxLevel,
 )
 
+T = TypeVar("T")
 Wake = Callable[[], object]
 
 
@@ -85,9 +86,25 @@ class Interruption:
         """A model that it asks."""
         return StoppableModel(model, self)
 
+    def person(self, person: Person) -> "StoppablePerson":
+        """Whom it asks."""
+        return StoppablePerson(person, self)
+
     def processes(self, processes: "Closable") -> "StoppableProcesses":
         """What it runs commands with."""
         return StoppableProcesses(processes, self)
+
+    def walked_away(self, call: Callable[[], T]) -> T:
+        """What a call in a thread of its own comes to; when the run is to stop it is not waited for."""
+        self.tell()
+        over = threading.Event()
+        answers = Workers(1).submit(call)
+        answers.add_done_callback(lambda _: over.set())
+        with self.stop.waking(over.set):
+            over.wait()
+        if not answers.done():
+            self.tell()
+        return answers.result()
 
 
 def interruptible(around: Surroundings, stop: Stop, person: Person) -> Surroundings:
@@ -96,7 +113,7 @@ def interruptible(around: Surroundings, stop: Stop, person: Person) -> Surroundi
     return replace(
         around,
         clock=through.clock(around.clock),
-        person=person,
+        person=through.person(person),
         models=through.model,
         processes=through.processes,
     )
@@ -164,15 +181,22 @@ class StoppableModel:
 
     def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
         """As the port says; a reply that has come is given back even then."""
-        self._interruption.tell()
-        over = threading.Event()
-        answers = Workers(1).submit(partial(self._model.complete, requests))
-        answers.add_done_callback(lambda _: over.set())
-        with self._interruption.stop.waking(over.set):
-            over.wait()
-        if not answers.done():
-            self._interruption.tell()
-        return answers.result()
+        return self._interruption.walked_away(partial(self._model.complete, requests))
+
+
+class StoppablePerson:
+    """A person whose answer is not waited for any longer once the run was told to stop."""
+
+    def __init__(self, person: Person, interruption: Interruption) -> None:
+        self._person, self._interruption = person, interruption
+
+    def ask(
+        self, question: str, why: str, *, approval: bool = True, diff: Diff | None = None
+    ) -> Answer:
+        """As the port says; an answer that has come is given back even then."""
+        return self._interruption.walked_away(
+            partial(self._person.ask, question, why, approval=approval, diff=diff)
+        )
 
 
 class Closable(Processes, Protocol):
