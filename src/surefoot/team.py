@@ -9,11 +9,13 @@ import fcntl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 from surefoot.app import Outcome, outcome, read_story_of
 from surefoot.assembly import Driver, Request, Surroundings
 from surefoot.errors import AcceptError
+from surefoot.events.orchestration import RunAccepted, RunRejected
 from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
 from surefoot.gitops.lease import is_alive, process_mark
 from surefoot.handover import accept
@@ -123,9 +125,13 @@ def _milestone(
     claim: Claim,
     driver: Driver | None,
 ) -> Outcome:
-    """Run a claimed milestone and put it onto the branch; what does not fit there is done again from the new tip."""
-    run = claim.run
-    for attempt in range(1, _ATTEMPTS + 1):
+    """Run a claimed milestone and put it onto the branch; what does not fit there is done again from the new tip.
+
+    So is what was rejected; where the branch has not moved there is no new tip, and doing it again would come to the same.
+    """
+    runs = _runs(reopen, claim)
+    for attempt in count(1):
+        run = next(runs)
         result = _run(reopen(), request, around, replace(claim, run=run), driver)
         if result.status is not RunStatus.COMPLETE:
             return result
@@ -133,12 +139,29 @@ def _milestone(
             with _alone(project := reopen()):
                 _put(project, claim.name, run, around)
         except AcceptError:
-            if attempt == _ATTEMPTS:
+            if attempt == _ATTEMPTS or not _has_moved(reopen(), run):
                 raise
-            run = RunId(f"{claim.run}-{attempt + 1}")
         else:
             return result
     raise AssertionError  # the loop returns or raises
+
+
+def _runs(reopen: Callable[[], Project], claim: Claim) -> Iterator[RunId]:
+    """The run of a claim, then those in which its milestone is done again; without what was rejected."""
+    for number in count(1):
+        run = claim.run if number == 1 else RunId(f"{claim.run}-{number}")
+        if not _was(RunRejected, reopen(), run):
+            yield run
+
+
+def _was(decided: type[RunAccepted | RunRejected], project: Project, run: RunId) -> bool:
+    path = project.ledger_file(run)
+    return path.exists() and any(isinstance(r.event, decided) for r in read_events(path))
+
+
+def _has_moved(project: Project, run: RunId) -> bool:
+    opened = read_story_of(project, run).state.opened
+    return opened is not None and opened.base != project.repository.head
 
 
 def _run(
@@ -159,7 +182,7 @@ def _run(
 
 
 def _put(project: Project, name: str, run: RunId, around: Surroundings) -> None:
-    if not read_story_of(project, run).ending:
+    if not _was(RunAccepted, project, run):
         accept(project, run, around)
     with own_ledger(project, around.clock, around.environ) as ledger:
         ledger.append(MilestoneReleased(milestone=name, run=run, branch=project.repository.branch))

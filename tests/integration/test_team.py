@@ -10,8 +10,10 @@ from tests.integration.plan_hands import Edits, Hands, git, good, hands_project
 
 from surefoot.assembly import Request, Session
 from surefoot.cli.common import surroundings
+from surefoot.errors import AcceptError
 from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
 from surefoot.gitops.lease import process_mark
+from surefoot.handover import reject
 from surefoot.ledger import read_events
 from surefoot.nodes import NodeKind
 from surefoot.people import Nobody, Quiet
@@ -42,14 +44,18 @@ def team_plan() -> Plan:
     )
 
 
-def join(project: Project, works: dict[tuple[str, int], Edits | RunStatus]) -> Turnout:
+def join(
+    project: Project,
+    works: dict[tuple[str, int], Edits | RunStatus],
+    plan: Plan | None = None,
+) -> Turnout:
     """A worker of the team, with hands."""
 
     def hire(session: Session, *_: object) -> Hands:
         return Hands(session=session, works=works)
 
     model = f"scripted:{project.root.parent / 'model.json'}"
-    plan = team_plan()
+    plan = plan or team_plan()
     request = Request(issue=plan.issue, model=model, plan=plan, seed=3)
     return work(
         lambda: open_project(project.root, project.places),
@@ -97,6 +103,25 @@ def test_a_dead_workers_claim_is_taken_over_and_all_is_done(project: Project) ->
         "Milestone M2",
         "Milestone M1",
     ]
+
+
+def test_what_was_rejected_is_done_again_and_what_cannot_be_accepted_is_not(
+    project: Project,
+) -> None:
+    """Changes of the user's stand in its way, and the branch has no newer tip to do it from; rejected, it is not there."""
+    plan, milestone = plan_of(unit("a")), "shelf-plan/M1"
+    claimed(project, milestone, DEAD)
+    (project.root / "a.txt").write_text("mine\n")
+    with pytest.raises(AcceptError, match=r"a\.txt"):
+        join(project, good("a"), plan)
+    [run] = project.run_ids()
+    reject(project, run, surroundings(Nobody(), Quiet()), "not like this")
+    git(project.root, "checkout", "--", "a.txt")
+    claimed(project, milestone, DEAD)
+    turnout = join(project, good("a"), plan)
+    assert (turnout.accepted, turnout.left) == ((milestone,), ())
+    assert project.run_ids() == (run, f"{run}-2")
+    assert git(project.root, "show", "HEAD:a.txt") == "good"
 
 
 def test_milestones_need_those_whose_work_they_touch(project: Project) -> None:
