@@ -22,7 +22,7 @@ from surefoot.handover import accept
 from surefoot.ledger import read_events
 from surefoot.nodes import Node, NodeId, NodeKind
 from surefoot.planrun.course import milestone_name, touching
-from surefoot.planrun.run import checked_plan, go_on, run_plan
+from surefoot.planrun.run import checked_plan, go_on, named_plan, run_plan
 from surefoot.plans import Plan
 from surefoot.project import Project
 from surefoot.upkeep import own_ledger
@@ -84,7 +84,10 @@ def work(
     driver: Driver | None = None,
 ) -> Turnout:
     """Do one free milestone after the other, until none is free or one is not completed. Raises as `run_plan`."""
-    plan = checked_plan(reopen(), request)
+    plan, project = named_plan(request), reopen()
+    left = _not_done(project, plan)
+    if left or not plan.milestones:
+        checked_plan(project, replace(request, plan=plan, milestones=left))
     accepted: list[str] = []
     last: Outcome | None = None
     while (claim := take(reopen(), plan, around)) is not None:
@@ -201,6 +204,12 @@ def _left(project: Project, plan: Plan) -> tuple[str, ...]:
         else:
             told.append(f"{node.node_id}: waits for {', '.join(waits)}" if waits else node.node_id)
     return tuple(told)
+
+
+def _not_done(project: Project, plan: Plan) -> tuple[str, ...]:
+    standing = _standing(project)
+    names = {m.milestone_id: milestone_name(plan, m.milestone_id) for m in plan.milestones}
+    return tuple(i for i, n in names.items() if not isinstance(standing.get(n), MilestoneReleased))
 
 
 def _standing(project: Project) -> dict[str, MilestoneClaimed | MilestoneReleased]:

@@ -1,5 +1,6 @@
 """`surefoot run --team`: workers that share a plan and a repository."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tests.integration.plan_hands import Edits, Hands, git, good, hands_project
 
 from surefoot.assembly import Request, Session
 from surefoot.cli.common import surroundings
-from surefoot.errors import AcceptError
+from surefoot.errors import AcceptError, PlanRefusedError
 from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
 from surefoot.gitops.lease import process_mark
 from surefoot.handover import reject
@@ -122,6 +123,20 @@ def test_what_was_rejected_is_done_again_and_what_cannot_be_accepted_is_not(
     assert (turnout.accepted, turnout.left) == ((milestone,), ())
     assert project.run_ids() == (run, f"{run}-2")
     assert git(project.root, "show", "HEAD:a.txt") == "good"
+
+
+def test_what_a_milestone_that_is_done_has_moved_holds_up_no_other(project: Project) -> None:
+    """The first one took `old.txt` away, which the plan says that it may write; the second has nothing to do with it."""
+    first = replace(unit("a"), writes=("a.txt", "old.txt"))
+    plan = plan_of(first, unit("b", slice_id="S2"), milestones=("M1", "M2"))
+    project.prepare()
+    done = MilestoneReleased(milestone="shelf-plan/M1", run=RunId("R1"), branch="refs/heads/main")
+    with pytest.raises(PlanRefusedError, match=r"old\.txt"):
+        join(project, {}, plan)
+    with own_ledger(project, SystemClock(), {}) as ledger:
+        ledger.append(done)
+    turnout = join(project, good("b"), plan)
+    assert (turnout.accepted, turnout.left) == (("shelf-plan/M2",), ())
 
 
 def test_milestones_need_those_whose_work_they_touch(project: Project) -> None:
