@@ -24,12 +24,13 @@ from surefoot.nodes import Node, NodeId, NodeKind
 from surefoot.planrun.course import milestone_name, touching
 from surefoot.planrun.run import checked_plan, go_on, named_plan, run_plan
 from surefoot.plans import Plan
-from surefoot.project import Project
+from surefoot.project import Project, plan_run_of
 from surefoot.upkeep import own_ledger
 from surefoot.values import RunId, RunStatus
 
 _ATTEMPTS: Final = 3
 """Runs of one milestone by one worker."""
+_FOR_GOOD: Final = (RunStatus.BLOCKED, RunStatus.ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,26 +100,42 @@ def work(
 
 
 def take(project: Project, plan: Plan, around: Surroundings) -> Claim | None:
-    """Claim the first milestone that is free, or that a dead process left; None when there is none."""
+    """Claim the first milestone that is free, or that a dead process left; None when there is none.
+
+    One whose run has ended for good comes after all others: whoever takes it is only told so again.
+    """
     project.prepare()
     with _alone(project):
         standing = _standing(project)
-        for milestone, node in zip(plan.milestones, milestone_nodes(plan), strict=True):
-            held = standing.get(node.node_id)
-            done = [isinstance(standing.get(n), MilestoneReleased) for n in node.needs]
-            if isinstance(held, MilestoneReleased) or not all(done):
-                continue
-            if held is not None and is_alive(held.worker):
-                continue
-            run = held.run if held else around.ids.run_id(around.clock.now())
-            with own_ledger(project, around.clock, around.environ) as ledger:
-                ledger.append(
-                    MilestoneClaimed(
-                        milestone=node.node_id, node=node.kind, run=run, worker=process_mark()
-                    )
+        free = [
+            (milestone, node, held)
+            for milestone, node in zip(plan.milestones, milestone_nodes(plan), strict=True)
+            for held in [standing.get(node.node_id)]
+            if not isinstance(held, MilestoneReleased)
+            and (held is None or not is_alive(held.worker))
+            and all(isinstance(standing.get(n), MilestoneReleased) for n in node.needs)
+        ]
+        if not free:
+            return None
+        milestone, node, held = min(free, key=lambda one: _is_stuck(project, one[2]))
+        run = held.run if held else around.ids.run_id(around.clock.now())
+        with own_ledger(project, around.clock, around.environ) as ledger:
+            ledger.append(
+                MilestoneClaimed(
+                    milestone=node.node_id, node=node.kind, run=run, worker=process_mark()
                 )
-            return Claim(milestone_id=milestone.milestone_id, name=node.node_id, run=run)
-    return None
+            )
+        return Claim(milestone_id=milestone.milestone_id, name=node.node_id, run=run)
+
+
+def _is_stuck(project: Project, held: MilestoneClaimed | None) -> bool:
+    """Whether one of a claim's runs has ended in a way that nobody can go on from, and was not rejected."""
+    if held is None:
+        return False
+    plan_runs = (r for r in project.run_ids() if plan_run_of(r) == r)
+    own = [r for r in plan_runs if r == held.run or r.startswith(f"{held.run}-")]
+    stories = [read_story_of(project, r) for r in own if not _was(RunRejected, project, r)]
+    return any(s.state.status in _FOR_GOOD for s in stories)
 
 
 def _milestone(
@@ -179,7 +196,7 @@ def _run(
         mine = replace(request, milestones=(claim.milestone_id,))
         return run_plan(project, mine, around, run_id=claim.run, driver=driver)
     story = read_story_of(project, claim.run)
-    if story.state.status in (RunStatus.COMPLETE, RunStatus.BLOCKED, RunStatus.ERROR):
+    if story.state.status in (RunStatus.COMPLETE, *_FOR_GOOD):
         return outcome(project, claim.run)
     return go_on(project, claim.run, around, driver=driver)
 

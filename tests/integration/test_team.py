@@ -139,6 +139,18 @@ def test_what_a_milestone_that_is_done_has_moved_holds_up_no_other(project: Proj
     assert (turnout.accepted, turnout.left) == (("shelf-plan/M2",), ())
 
 
+def test_a_milestone_that_is_blocked_keeps_nobody_from_the_others(project: Project) -> None:
+    """Whoever comes next does what is free first, and is told of the blocked one at the end."""
+    claimed(project, "shelf-plan/M1", DEAD)
+    first = join(project, {("a", 1): RunStatus.BLOCKED})
+    assert (first.accepted, first.last and first.last.status) == ((), RunStatus.BLOCKED)
+    claimed(project, "shelf-plan/M1", DEAD)
+    second = join(project, good("b"))
+    assert second.accepted == ("shelf-plan/M2",)
+    assert second.last is not None
+    assert (second.last.status, len(project.run_ids())) == (RunStatus.BLOCKED, 2)
+
+
 def test_milestones_need_those_whose_work_they_touch(project: Project) -> None:
     """The graph of a team: one team-worker node a milestone."""
     nodes = milestone_nodes(team_plan())
