@@ -81,6 +81,11 @@ def test_words_that_are_not_text(surefoot: Surefoot, patient: Path) -> None:
     assert not (patient / ".surefoot").exists()
 
 
+def test_a_text_is_no_plan(surefoot: Surefoot, patient: Path) -> None:
+    """Also one that is longer than the name of a file can be."""
+    refuses(surefoot("run", "the total is wrong " * 20, cwd=patient), "no plans yet", code=2)
+
+
 def test_an_issue_whose_file_has_such_a_name_is_read(surefoot: Surefoot, patient: Path) -> None:
     """Its name is nothing that is written down."""
     name = os.fsdecode(b"caf\xe9.md")

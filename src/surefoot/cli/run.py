@@ -150,7 +150,7 @@ def _find(project: "Project", given: str | None) -> "Plan":
     """
     from surefoot.planner import PLAN_FILE
 
-    if given is not None and Path(given).is_file():
+    if given is not None and _is_file(given):
         return read_plan(Path(given))
     plan_id = project.find_plan(given)
     path = project.plans / plan_id / PLAN_FILE
@@ -159,3 +159,10 @@ def _find(project: "Project", given: str | None) -> "Plan":
             f"plan {plan_id} has not passed its gate; `surefoot explain {plan_id}` tells why"
         )
     return read_plan(path)
+
+
+def _is_file(given: str) -> bool:
+    try:
+        return Path(given).is_file()
+    except OSError:  # longer than a name can be
+        return False
