@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot.errors import UsageError
 from surefoot.kernel.schedule import Schedule
 from surefoot.nodes import NodeKind, NodeOutcome
-from surefoot.planrun.course import changes, course_of
+from surefoot.planrun.course import changes, course_of, shares
 from surefoot.plans import Plan, PlannedUnit
 from surefoot.values import Ceilings, UnitId, UnitType
 
@@ -112,3 +112,11 @@ def test_any_course_can_be_driven_to_its_end(
         schedule.settle(done, NodeOutcome.SUCCEEDED)
     assert tuple(merged) == course.order
     assert sum(n.reserve.tokens for n in nodes) <= 10_000
+
+
+def test_a_ceiling_smaller_than_the_number_of_units_still_holds_each() -> None:
+    """A share of nothing would let its unit spend without any; no ceiling is a share of nothing."""
+    course = course_of(plan_of(fixes("a"), fixes("b"), fixes("c")))
+    few = Ceilings(max_iterations=9, time_s=60, max_files=9, tokens=2)
+    assert {c.tokens for c in shares(course.units, few).values()} == {1}
+    assert {c.tokens for c in shares(course.units, replace(few, tokens=None)).values()} == {0}

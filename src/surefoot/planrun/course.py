@@ -205,7 +205,8 @@ def shares(units: Sequence[PlannedUnit], ceilings: Ceilings) -> Mapping[UnitId, 
     whole = sum(weights.values())
     return {
         unit: Cost(
-            tokens=(ceilings.tokens or 0) * weight // whole,
+            # Of a ceiling nobody gets nothing, which would be no ceiling.
+            tokens=max(ceilings.tokens * weight // whole, 1) if ceilings.tokens else 0,
             cost_usd=(ceilings.cost_usd or 0.0) * weight / whole,
         )
         for unit, weight in weights.items()
