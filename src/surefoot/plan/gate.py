@@ -327,7 +327,7 @@ def _paths(scene: _Scene) -> _Found:
                 told = f"unit {unit.unit_id} names {path!r}, which is no path inside the repository"
                 yield unit.unit_id, f"{told}; give it relative to the root"
         for path in unit.produces:
-            if _is_pattern(path):
+            if "*" in path or "?" in path:  # brackets are part of names, too: `app/[id]/page.tsx`
                 told = f"unit {unit.unit_id} is to produce {path!r}, a pattern"
                 yield unit.unit_id, f"{told}; name each path"
 

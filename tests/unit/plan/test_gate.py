@@ -55,3 +55,15 @@ def test_an_earlier_milestone_is_done_before() -> None:
     later = replace(SMALL.units[2], reads=("src/new.py",), writes=("src/m0.py",))
     units = (*SMALL.units[:2], later, *SMALL.units[3:])
     assert judge(replace(SMALL, units=units), FILES) == ()
+
+
+def test_a_new_path_may_have_brackets_in_its_name() -> None:
+    """As the routes of web frameworks do; it is no pattern, and a unit that needs it may read it."""
+    route = "app/[id]/page.tsx"
+    maker = replace(SMALL.units[0], produces=(route,), writes=("src/m0.py", route))
+    reader = replace(SMALL.units[1], reads=(route,))
+    assert judge(replace(SMALL, units=(maker, reader, *SMALL.units[2:])), FILES) == ()
+    many = replace(maker, produces=("app/*.tsx",), writes=("src/m0.py", "app/*.tsx"))
+    reader = replace(reader, reads=())
+    told = judge(replace(SMALL, units=(many, reader, *SMALL.units[2:])), FILES)
+    assert [(r.code, r.subject) for r in told] == [("path", "U0")]
