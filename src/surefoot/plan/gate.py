@@ -35,7 +35,8 @@ CODES: Final[Mapping[str, str]] = {
 }
 """What each refusal is about."""
 _ONLY_LOOKS: Final = frozenset({UnitType.PLAN, UnitType.AUDIT})
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_NAME: Final = re.compile(r"(?=.{1,40}$)[A-Za-z0-9](?:\.?[A-Za-z0-9_-])*")
+"""A unit's id is part of the names of branches, in which dots stand alone and at no end."""
 _TEST_FILE: Final = re.compile(r"^(?P<path>[^\s:]+\.\w+)::\S")
 
 
@@ -139,9 +140,7 @@ def _names(scene: _Scene) -> _Found:
     for word, ids in _ids(scene.plan):
         for each in ids:
             if not _NAME.fullmatch(each):
-                told = (
-                    "letters, digits, `.`, `_`, `-`, at most 40, beginning with a letter or digit"
-                )
+                told = "letters, digits, `_`, `-`, single dots within, at most 40, beginning with a letter or digit"
                 yield each, f"the {word} id {each!r} is no plain word ({told}); rename it"
 
 

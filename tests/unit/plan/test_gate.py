@@ -1,6 +1,7 @@
 """The plan gate: what it refuses, and that nothing which it lets through lacks what it looks for."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,12 @@ from hypothesis import given, settings
 from tests.unit.plan.plans import FILES, FIXTURES, FIXTURES_OF, SMALL, SPOILED, code_of, good_plans
 
 from surefoot.codec import canonical, decode, plain
+from surefoot.errors import UsageError
+from surefoot.gitops.refs import checked
 from surefoot.plan import CODES, judge
 from surefoot.plans import Plan
+from surefoot.project import child_run
+from surefoot.values import RunId, UnitId
 
 
 def test_every_refusal_has_a_fixture() -> None:
@@ -67,3 +72,14 @@ def test_a_new_path_may_have_brackets_in_its_name() -> None:
     reader = replace(reader, reads=())
     told = judge(replace(SMALL, units=(many, reader, *SMALL.units[2:])), FILES)
     assert [(r.code, r.subject) for r in told] == [("path", "U0")]
+
+
+@pytest.mark.parametrize(("name", "passes"), [("1.2", True), ("U..1", False), ("U1.", False)])
+def test_an_id_is_one_that_a_branch_can_be_called_by(name: str, *, passes: bool) -> None:
+    """The runs of units are called by theirs, and git takes no two dots in a row."""
+    spare = replace(SMALL.units[-1], unit_id=UnitId(name))
+    refusals = judge(replace(SMALL, units=(*SMALL.units[:-1], spare)), FILES)
+    assert [(r.code, r.subject) for r in refusals] == ([] if passes else [("name", name)])
+    run = child_run(RunId("20260101-000000-0001"), UnitId(name), 1)
+    with nullcontext() if passes else pytest.raises(UsageError):
+        checked(run)
