@@ -57,6 +57,8 @@ def test_a_tool_is_kept_and_called_in_the_same_turn(bench: Bench) -> None:
         ({"source": "import socket\ndef errors(path): return 1"}, "import of 'socket'"),
         ({"name": "file_read"}, 'is "file_read"; expected a match of'),
         ({"purpose": "short"}, "at least 10 characters"),
+        ({"output_schema": {"$ref": "#/$defs/count"}}, "output_schema cannot be applied"),
+        ({"source": "def errors(path): return chr(0xDC80)"}, "surrogates not allowed"),
     ],
 )
 def test_what_does_not_work_is_not_kept(
@@ -100,6 +102,16 @@ def test_a_result_that_breaks_the_contract_is_not_handed_over(bench: Bench) -> N
     assert not outcome.ok
     assert "does not fit output_schema at $: -1 is less than the minimum of 0" in outcome.error
     assert bench.used[0].call.contract is False
+
+
+def test_what_no_text_can_say_fails_the_call(bench: Bench) -> None:
+    """A name that is not UTF-8, as a folder may have one, is no result and no state, and ends neither the turn nor the tool."""
+    source = "def errors(path, state):\n    state.set('last', path if path == 'a' else chr(0xDC80))\n    return 1\n"
+    bench.forge(source=source, examples=[{"input": {"path": "a"}, "output": 1}])
+    outcome = bench.call("logs.errors", {"path": "b"})
+    assert not outcome.ok
+    assert "surrogates not allowed" in outcome.error
+    assert bench.call("logs.errors", {"path": "a"}).ok
 
 
 def test_undeclared_data_is_a_violation(bench: Bench) -> None:

@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from referencing.exceptions import Unresolvable
+
 from surefoot.artifacts import Fault
 from surefoot.toolbox.bounds import named
 from surefoot.toolbox.forged.artifact import Artifact
@@ -68,6 +70,19 @@ def judge(
     )
 
 
+def _unfit(artifact: Artifact, result: object) -> str:
+    """Why a result does not fit; empty when it does."""
+    try:
+        found = sorted(
+            validator(artifact.output_schema).iter_errors(result), key=lambda e: e.json_path
+        )
+    except (Unresolvable, RecursionError) as error:
+        return f"output_schema cannot be applied ({type(error).__name__}: {error})"
+    if not found:
+        return ""
+    return f"the result does not fit output_schema at {found[0].json_path}: {found[0].message}"
+
+
 def _held(artifact: Artifact, ran: Ran) -> Judged:
     """A run held against the contract; what failed keeps no state."""
     faults: tuple[Fault, ...] = ()
@@ -84,13 +99,8 @@ def _held(artifact: Artifact, ran: Ran) -> Judged:
         faults = tuple(sorted({*faults, Fault.PROVENANCE}))
         error = f"it read {read}, but its contract declares {declared}; declare it in `reads`"
     elif ran.ok:
-        unfit = sorted(
-            validator(artifact.output_schema).iter_errors(ran.result), key=lambda e: e.json_path
-        )
-        contract = not unfit
-        if unfit:
-            place = unfit[0].json_path
-            error = f"the result does not fit output_schema at {place}: {unfit[0].message}"
+        error = _unfit(artifact, ran.result)
+        contract = not error
     ok = ran.ok and not faults and contract is True
     return Judged(
         ok=ok,

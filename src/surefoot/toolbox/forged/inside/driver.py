@@ -51,14 +51,22 @@ class State:
 
     def set(self, key: str, value: Any) -> None:
         """Keep a value that JSON can say."""
-        self.written[_named(key)] = json.loads(json.dumps(value, allow_nan=False))
+        self.written[_named(key)] = plain(value)
         if len(json.dumps({**self._kept, **self.written})) > _MOST_STATE:
             raise ValueError(f"the state would be larger than {_MOST_STATE} characters; keep less")
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON says it; a name that is no text, from a folder say, has halves of surrogate pairs, which it cannot."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    text.encode()
+    return json.loads(text)
 
 
 def _named(key: Any) -> str:
     if not isinstance(key, str) or not 0 < len(key) <= _KEY:
         raise TypeError(f"a state key is a string of 1 to {_KEY} characters, not {key!r}")
+    key.encode()
     return key
 
 
@@ -119,10 +127,7 @@ def call(asked: dict[str, Any], state: State, watch: Watch) -> dict[str, Any]:
         arguments = asked["arguments"]
         if "state" in inspect.signature(function).parameters:
             arguments = {**arguments, "state": state}
-        return {
-            "ok": True,
-            "result": json.loads(json.dumps(function(**arguments), allow_nan=False)),
-        }
+        return {"ok": True, "result": plain(function(**arguments))}
     except WrongBoundary as error:
         return {"ok": False, "wrong_boundary": True, "error": str(error)}
     except BaseException as error:  # noqa: BLE001  # whatever the tool does ends here, SystemExit too
