@@ -56,6 +56,11 @@ class Project:
         return self.root / ".surefoot"
 
     @property
+    def archive(self) -> Path:
+        """One file an archived run, named after it."""
+        return self.folder / "archive"
+
+    @property
     def runs(self) -> Path:
         """One folder a run."""
         return self.folder / "runs"

@@ -1,20 +1,24 @@
 """What is kept beside the runs of a repository: its own ledger, and the life cycles of what runs made."""
 
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
 from surefoot.kernel.ports import Clock
 from surefoot.kernel.selection import Rollout
 from surefoot.kernel.thresholds import ReleaseLimits
-from surefoot.ledger import FileLedger
+from surefoot.ledger import FileLedger, read_events
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.projection import Projection
 from surefoot.policy.cloud import BEDROCK_KEY
 from surefoot.policy.redaction import Redactor
-from surefoot.project import Project
+from surefoot.project import Project, scratch_of
 from surefoot.registry import Follower, Registry, Requirement, readiness
 from surefoot.settings import ToolSettings
 from surefoot.values import EventId, RunId
@@ -74,10 +78,28 @@ def _catch_up(project: Project, registry: Registry) -> None:
         for trace in (*project.run_ids(), OWN_TRACE):
             after = EventId(f"{trace}:{registry.seen(trace)}")
             found += projection.query(trace=trace, after=after)
+    found += _put_away(project, registry)
     found.sort(key=lambda r: (r.time, r.trace_id, _number(r)))
     registry.fold(found)
     for one in found:
         registry.read_to(one.trace_id, _number(one))
+
+
+def _put_away(project: Project, registry: Registry) -> Iterator[Recorded]:
+    """What runs did that `surefoot gc` has put into one file each since, where the projection is made again.
+
+    One that is damaged brings what is whole of it, as a ledger does.
+    """
+    there = frozenset(project.run_ids())
+    for path in sorted(project.archive.glob("*.zip")):
+        trace = RunId(path.stem)
+        if trace not in there and not registry.seen(trace):
+            with (
+                suppress(OSError, KeyError, zipfile.BadZipFile, zlib.error, LedgerError),
+                scratch_of(project.places, "bundle") as root,
+                zipfile.ZipFile(path) as bundle,
+            ):
+                yield from read_events(Path(bundle.extract("events.jsonl", root)))
 
 
 def _number(recorded: Recorded) -> int:

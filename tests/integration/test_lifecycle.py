@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -250,6 +252,22 @@ def test_the_projection_is_made_again_from_the_ledgers(here: Repository) -> None
         damage()
         after = [here.cli(*a) for a in (["show", "logs", "--json"], ["decisions"], ["metrics"])]
         assert after == before
+
+
+def test_the_projection_is_made_again_when_runs_are_put_away(here: Repository) -> None:
+    """What an archived run made and called counts as before, though a later run and a person's act rest on it."""
+    durable(here)
+    here.cli("demote", "logs.errors", "--reason", "it lost lines", "--apply")
+    before = [here.cli(*a) for a in (["show", "logs", "--json"], ["decisions"], ["metrics"])]
+    first = here.project.run_ids()[0]
+    here.project.archive.mkdir()
+    with zipfile.ZipFile(here.project.archive / f"{first}.zip", "w") as bundle:
+        bundle.write(here.project.ledger_file(first), "events.jsonl")
+    shutil.rmtree(here.project.runs / first)
+    for file in (here.project.folder / "toolbox").glob("lifecycle.db*"):
+        file.unlink()
+    after = [here.cli(*a) for a in (["show", "logs", "--json"], ["decisions"], ["metrics"])]
+    assert after == before
 
 
 def test_acts_are_plans_until_they_are_applied_and_audited_then(here: Repository) -> None:

@@ -35,7 +35,7 @@ def is_closed(story: Story) -> bool:
 
 def archive_folder(project: Project) -> Path:
     """Where archived runs are."""
-    return project.folder / "archive"
+    return project.archive
 
 
 @contextmanager
