@@ -12,7 +12,14 @@ import pytest
 from tests.integration.conftest import Surefoot
 from typer.testing import CliRunner
 
-from surefoot.artifacts import CallFacts, Fault, Interface, LifecycleState, VersionId
+from surefoot.artifacts import (
+    CallFacts,
+    Fault,
+    Interface,
+    LifecycleState,
+    OperatorAct,
+    VersionId,
+)
 from surefoot.cli.main import app
 from surefoot.codec import digest
 from surefoot.events.orchestration import RunOpened, RunRejected, TurnClosed, TurnStarted
@@ -25,7 +32,7 @@ from surefoot.project import Places, Project, open_project
 from surefoot.registry import readiness
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.repository import ScratchRepository
-from surefoot.upkeep import limits_of, open_lifecycle, open_registry
+from surefoot.upkeep import limits_of, open_lifecycle, open_registry, own_ledger
 from surefoot.values import (
     Classification,
     CommitId,
@@ -292,6 +299,24 @@ def test_acts_are_plans_until_they_are_applied_and_audited_then(here: Repository
     ]
     assert (acts[0].act.value, acts[0].reason) == ("demote", "it lost lines")
     assert all(a.who for a in acts)
+
+
+def test_two_acts_at_once_leave_a_ledger_that_folds(here: Repository) -> None:
+    """Who acts on a state that has just gone is recorded all the same, and takes the version to where the act said."""
+    durable(here)
+    here.cli("demote", "logs.errors", "--reason", "it lost lines", "--apply")
+    with own_ledger(here.project, here.clock, {}) as ledger:
+        late = LifecycleForced(
+            version=OLD,
+            act=OperatorAct.DEMOTE,
+            before=LifecycleState.DURABLE,
+            after=LifecycleState.DEGRADED,
+            reason="it lost lines",
+            who="somebody else",
+        )
+        ledger.append(late)
+    assert here.states() == {OLD.artifact: "degraded"}
+    here.run("third task", ".", stores=[NEW])
 
 
 def test_kill_switches(here: Repository) -> None:

@@ -5,6 +5,7 @@ folded once, whoever brings it: the run that wrote it, or the next process that 
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from functools import singledispatchmethod
 from pathlib import Path
@@ -311,8 +312,10 @@ class Registry(Queries):
         with self.transaction() as db:
             version = self.version_id(event.version)
             (calls,) = db.execute("SELECT calls FROM versions WHERE id = ?", (version,)).fetchone()
+            # From where the person saw it: a run, or another person, may have moved it before the act was on record,
+            # and what is on record has to fold.
             moved, line = force(
-                self.standing(event.version),
+                replace(self.standing(event.version), state=event.before),
                 self.line(event.version.interface),
                 event.act,
                 calls=calls,
