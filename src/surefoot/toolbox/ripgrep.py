@@ -33,6 +33,8 @@ _OPTIONS: Final = (
     "--max-columns=300",
     "--max-columns-preview",
     "--hidden",
+    # Files of ripgrep's own that leave out what git holds: its user wants less to read, and a model takes it for no match.
+    "--no-ignore-dot",
 )
 
 _SPEC: Final = spec(

@@ -50,6 +50,15 @@ def test_what_git_ignores_is_left_out_and_hidden_files_are_not(
     assert call("ripgrep", pattern="gitdir:", glob="**").output.startswith("no match")
 
 
+@pytest.mark.parametrize("name", [".ignore", ".rgignore"])
+def test_what_only_ripgrep_would_ignore_is_searched(
+    call: Call, workspace: Workspace, name: str
+) -> None:
+    """A file that git holds is in the repository, whatever people leave out of their own searches."""
+    (workspace.path / name).write_text("src/\n")
+    assert call("ripgrep", pattern="def parse").output.startswith("src/agenda.py\n21:")
+
+
 def test_a_pattern_that_is_none_is_an_error(call: Call) -> None:
     """With ripgrep's own words; never `no match`."""
     for pattern in ("(", "a\0b"):
