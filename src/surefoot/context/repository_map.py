@@ -1,6 +1,8 @@
 """The map of a repository: the definitions that matter to a task, with their files, within a budget of tokens."""
 
 import os
+import sys
+import sysconfig
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -42,12 +44,12 @@ def count_bytes(text: str) -> int:
 class RepositoryMap:
     """Renders maps; what it has read of a file is kept in `cache_dir`, outside every checkout, by its content.
 
-    `workers` is how many processes parse a large repository that is not known yet.
+    `workers` is how many processes parse a large repository that is not known yet; None: two, where that is safe.
     """
 
-    def __init__(self, cache_dir: Path, *, workers: int = 2) -> None:
+    def __init__(self, cache_dir: Path, *, workers: int | None = None) -> None:
         self._cache = SymbolCache(cache_dir)
-        self._workers = workers
+        self._workers = (1 if _would_run_again() else 2) if workers is None else workers
 
     def render(
         self,
@@ -108,6 +110,16 @@ class RepositoryMap:
                 except BrokenProcessPool:
                     continue
         return found
+
+
+def _would_run_again() -> bool:
+    """Whether a new process would begin with the caller's script, which not everybody guards: it would start all its runs again."""
+    main = sys.modules["__main__"]
+    if main.__spec__ is not None:
+        return not main.__spec__.name.endswith("__main__")  # those of packages are not run again
+    file = getattr(main, "__file__", None)
+    installed = Path(sysconfig.get_path("scripts")).resolve()  # these are guarded
+    return file is not None and Path(file).resolve().parent != installed
 
 
 def _joined(

@@ -121,6 +121,26 @@ def test_several_processes_give_the_same_map(
     assert RepositoryMap(tmp_path / "two").render(root, files(root), TEXT, 200) == alone
 
 
+def test_a_script_that_is_not_guarded_runs_once(root: Path, tmp_path: Path) -> None:
+    """A program that uses the Python API need not know of processes: none begins with its script."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys; from pathlib import Path\n"
+        "from surefoot.context import RepositoryMap, repository_map\n"
+        "print('the script runs', flush=True)\n"
+        "repository_map.POOL_BYTES = 1\n"
+        "print(RepositoryMap(Path(sys.argv[2])).render(Path(sys.argv[1]), ['cart.py'], '', 300))"
+    )
+    ran = subprocess.run(
+        [sys.executable, script, root, tmp_path / "cache"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.count("the script runs") == 1
+    assert "class Cart" in ran.stdout
+
+
 def test_the_map_is_the_same_in_every_process(root: Path, tmp_path: Path) -> None:
     """Whatever the seed of Python's hashes."""
     for number in range(12):
