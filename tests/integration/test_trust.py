@@ -1,11 +1,17 @@
 """What a repository brings along has no power, whoever made it look trusted (SPEC F7)."""
 
+import io
+import os
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.integration.conftest import Surefoot
 from tests.integration.execute.test_agent import BUG, repository
+from typer.testing import CliRunner
 
+from surefoot.cli.live import Terminal
+from surefoot.cli.main import app
 from surefoot.codec import digest
 
 SETTINGS = '[test]\ncommand = ["sh", "-c", "touch /tmp/never"]\n'
@@ -32,3 +38,18 @@ def test_trust_is_kept_with_the_user(surefoot: Surefoot, tmp_path: Path) -> None
     assert "no effect" not in surefoot("doctor", cwd=root).stdout
     (root / "surefoot.toml").write_text(SETTINGS + "\n")
     assert "no effect" in surefoot("doctor", cwd=root).stdout
+
+
+def test_a_user_without_a_name_is_told_by_number(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a container whose user no file of it knows, the lock holds, and an answer at the terminal counts."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    assert Terminal().ask("Go on?", "why").who == f"uid {os.getuid()}"
+    root = repository(tmp_path, BUG)
+    ran = CliRunner().invoke(app, ["lock", "--why", "a release", "--repo", str(root)])
+    assert (ran.exit_code, ran.stdout) == (0, "locked: a release\n")
+    assert f'"who":"uid {os.getuid()}"' in (root / ".surefoot" / "events.jsonl").read_text()

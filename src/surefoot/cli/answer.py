@@ -1,6 +1,5 @@
 """`surefoot answer`: what a paused run asks, and what a person says to it."""
 
-import getpass
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +15,7 @@ from surefoot.cli.common import (
     open_here,
     print_json,
     surroundings,
+    user_name,
 )
 from surefoot.cli.screen import print_line, print_text
 from surefoot.errors import UsageError
@@ -48,7 +48,7 @@ def answer(
         raise UsageError(
             f"run {run_id} asks nobody; `surefoot explain {run_id}` tells how it stands"
         )
-    who = getpass.getuser()
+    who = user_name()
     response: Response | None = None
     if yes is not None or no or (say and not pending.approval):
         response = Response(who=who, approve=yes is not None, diff=yes or "", text=say)

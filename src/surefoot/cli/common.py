@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import getpass
 import json
 import os
 import sys
@@ -128,6 +129,14 @@ def places() -> "Places":
         state=platformdirs.user_state_path("surefoot"),
         cache=platformdirs.user_cache_path("surefoot"),
     )
+
+
+def user_name() -> str:
+    """Who is at work; by number where the system has no name for them, as in many containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # before Python 3.13, and from it on
+        return f"uid {os.getuid()}"
 
 
 def open_here(repo: Path) -> "Project":

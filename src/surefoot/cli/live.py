@@ -1,6 +1,5 @@
 """What a person sees while a run goes on, and how they are asked."""
 
-import getpass
 import sys
 import threading
 import time
@@ -8,6 +7,7 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import TextIO
 
+from surefoot.cli.common import user_name
 from surefoot.cli.screen import one_line, printable
 from surefoot.events.calls import (
     BudgetPressure,
@@ -291,4 +291,4 @@ class Terminal:
         sys.stderr.flush()
         text = sys.stdin.readline().strip()
         approved = approval and text.lower() in ("y", "yes")
-        return Answer(approved=approved, text=text, who=getpass.getuser())
+        return Answer(approved=approved, text=text, who=user_name())

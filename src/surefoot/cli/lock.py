@@ -1,13 +1,12 @@
 """`lock`, `unlock`, `trust`: a person's word, kept in the repository's own ledger."""
 
-import getpass
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from surefoot.cli.common import RepoOption, command, open_here
+from surefoot.cli.common import RepoOption, command, open_here, user_name
 from surefoot.cli.screen import print_line
 
 
@@ -20,7 +19,7 @@ def lock(
     project = open_here(repo)
     from surefoot.handover import set_lock
 
-    set_lock(project, why, getpass.getuser(), environ=os.environ)
+    set_lock(project, why, user_name(), environ=os.environ)
     print_line(f"locked: {why}")
 
 
@@ -30,7 +29,7 @@ def unlock(repo: RepoOption = Path()) -> None:
     project = open_here(repo)
     from surefoot.handover import clear_lock
 
-    was = clear_lock(project, getpass.getuser(), environ=os.environ)
+    was = clear_lock(project, user_name(), environ=os.environ)
     print_line("unlocked" if was else "it was not locked")
 
 
@@ -40,5 +39,5 @@ def trust(repo: RepoOption = Path()) -> None:
     project = open_here(repo)
     from surefoot.handover import give_trust
 
-    keys = give_trust(project, getpass.getuser(), environ=os.environ)
+    keys = give_trust(project, user_name(), environ=os.environ)
     print_line(f"trusted: {', '.join(keys) or 'nothing in it widens power'}")

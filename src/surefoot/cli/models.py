@@ -1,6 +1,5 @@
 """`surefoot models list|show|explain|pull|test`: the models that a run can ask, and why which one."""
 
-import getpass
 import os
 import sys
 from pathlib import Path
@@ -8,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli.common import JsonOption, RepoOption, command, open_here, places, print_json
+from surefoot.cli.common import (
+    JsonOption,
+    RepoOption,
+    command,
+    open_here,
+    places,
+    print_json,
+    user_name,
+)
 from surefoot.cli.options import BaseUrlOption, ModelOption, ProfileOption
 from surefoot.cli.screen import print_line, print_text
 from surefoot.errors import UsageError
@@ -149,9 +156,7 @@ def pull(repo: RepoOption = Path()) -> None:
     project = _project(repo)
     from surefoot.handover import pull_model
 
-    path = pull_model(
-        project, places().cache / "models", getpass.getuser(), _Bar(), environ=os.environ
-    )
+    path = pull_model(project, places().cache / "models", user_name(), _Bar(), environ=os.environ)
     print_text(f"\nthe embedded model is ready: {path}", err=True)
 
 

@@ -1,13 +1,20 @@
 """`surefoot tools …`: forged tools and how far they are trusted. What changes something is a plan until `--apply`."""
 
-import getpass
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli.common import NO, JsonOption, RepoOption, command, open_here, print_json
+from surefoot.cli.common import (
+    NO,
+    JsonOption,
+    RepoOption,
+    command,
+    open_here,
+    print_json,
+    user_name,
+)
 from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
@@ -276,7 +283,7 @@ def _move(repo: Path, name: str, act: "OperatorAct", how: "Act") -> None:
 def _act(reason: str, *, apply: bool) -> "Act":
     from surefoot.toolkeeping import Act
 
-    return Act(who=getpass.getuser(), reason=reason, apply=apply, environ=os.environ)
+    return Act(who=user_name(), reason=reason, apply=apply, environ=os.environ)
 
 
 def _hint(apply: bool) -> None:  # noqa: FBT001  # the option itself
