@@ -1,12 +1,14 @@
 """The forged tools of a repository on its disk, chosen by their life cycle; and those of a recorded run."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
 from surefoot.artifacts import Interface, LifecycleState, VersionId
 from surefoot.codec import canonical, decode, digest
+from surefoot.errors import UsageError
 from surefoot.events.envelope import Event
 from surefoot.events.policy import PromotionDecided
 from surefoot.events.work import ArtifactUsed, ToolFinished, ToolsOffered
@@ -51,10 +53,10 @@ class RepositoryShelf:
         ranked = self._registry.ranked(KIND, most + len(first))
         asked = [*first, *(i for i in ranked if i not in first)]
         listed = [found for i in asked if (found := self._listed(i)) is not None][:most]
-        kept = {
-            found.version.interface.name: self.kept(found.version.interface.name)
-            for found in listed
-        }
+        kept: dict[str, Mapping[str, object]] = {}
+        for name in {found.version.interface.name for found in listed}:
+            with suppress(UsageError):  # damaged: a call says so, and the turn has other tools
+                kept[name] = self.kept(name)
         return Offer(
             listed=tuple(listed),
             kept={name: canonical(state).decode() for name, state in kept.items() if state},

@@ -22,14 +22,17 @@ from surefoot.artifacts import (
 )
 from surefoot.cli.main import app
 from surefoot.codec import digest
+from surefoot.errors import UsageError
 from surefoot.events.orchestration import RunOpened, RunRejected, TurnClosed, TurnStarted
 from surefoot.events.policy import LifecycleForced, PromotionDecided
 from surefoot.events.work import ArtifactStored, ArtifactUsed
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.promotion import session_of
+from surefoot.kernel.selection import Rollout
 from surefoot.ledger import FileLedger, read_events
 from surefoot.project import Places, Project, open_project
 from surefoot.registry import readiness
+from surefoot.shelf import RepositoryShelf, ToolPlaces
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.repository import ScratchRepository
 from surefoot.upkeep import limits_of, open_lifecycle, open_registry, own_ledger
@@ -275,6 +278,22 @@ def test_the_projection_is_made_again_when_runs_are_put_away(here: Repository) -
         file.unlink()
     after = [here.cli(*a) for a in (["show", "logs", "--json"], ["decisions"], ["metrics"])]
     assert after == before
+
+
+def test_damaged_state_of_one_tool_keeps_no_turn_from_its_tools(here: Repository) -> None:
+    """It is offered like the others, and its own calls say which file is to be mended."""
+    here.run("first task", "..", stores=[OLD])
+    places = ToolPlaces(root=here.project.folder / "toolbox")
+    places.state.keep("logs", {"seen": 1})
+    with open_registry(here.project) as registry:
+        shelf = RepositoryShelf(places, registry, Rollout())
+        assert shelf.offer(12).kept == {"logs": '{"seen":1}'}
+        (places.root / "state" / "logs.json").write_text("")
+        offer = shelf.offer(12)
+        assert [listed.version for listed in offer.listed] == [OLD]
+        assert not offer.kept
+        with pytest.raises(UsageError, match=r"logs\.json is not JSON"):
+            shelf.kept("logs")
 
 
 def test_acts_are_plans_until_they_are_applied_and_audited_then(here: Repository) -> None:
