@@ -50,6 +50,10 @@ def test_a_tool_is_kept_and_called_in_the_same_turn(bench: Bench) -> None:
         ({"reads": ["data/*"]}, "it read 'logs/b.log', but its contract declares data/*"),
         ({"source": "def errors(path): open('/etc/passwd'); return 1"}, "it read '/etc/passwd'"),
         (
+            {"source": "def errors(path): open('/etc/passwd'); return 1", "reads": ["*"]},
+            "it read '/etc/passwd', but its contract declares *",
+        ),
+        (
             {"source": "def errors(path): raise WrongBoundary('ask x')"},
             "another tool's work: ask x",
         ),

@@ -70,6 +70,12 @@ def judge(
     )
 
 
+def _declares(artifact: Artifact, path: str) -> bool:
+    """Whether a pattern names what was opened; one that begins in the worktree names nothing outside of it, `*` neither."""
+    outside = path.startswith("/")
+    return any(p.startswith("/") == outside and fnmatchcase(path, p) for p in artifact.reads)
+
+
 def _unfit(artifact: Artifact, result: object) -> str:
     """Why a result does not fit; empty when it does."""
     try:
@@ -88,9 +94,7 @@ def _held(artifact: Artifact, ran: Ran) -> Judged:
     faults: tuple[Fault, ...] = ()
     contract: bool | None = None
     error = ran.error
-    undeclared = [
-        path for path in ran.opened if not any(fnmatchcase(path, p) for p in artifact.reads)
-    ]
+    undeclared = [path for path in ran.opened if not _declares(artifact, path)]
     if ran.wrong_boundary:
         faults, error = (Fault.WRONG_BOUNDARY,), f"this is another tool's work: {ran.error}"
     if undeclared:
