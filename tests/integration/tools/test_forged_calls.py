@@ -50,6 +50,12 @@ def test_a_tool_is_kept_and_called_in_the_same_turn(bench: Bench) -> None:
         ({"reads": ["data/*"]}, "it read 'logs/b.log', but its contract declares data/*"),
         ({"source": "def errors(path): open('/etc/passwd'); return 1"}, "it read '/etc/passwd'"),
         (
+            {
+                "source": "import io, pathlib\ndef errors(path): io.FileIO(pathlib.Path('/etc/passwd')); return 1"
+            },
+            "it read '/etc/passwd'",
+        ),
+        (
             {"source": "def errors(path): open('/etc/passwd'); return 1", "reads": ["*"]},
             "it read '/etc/passwd', but its contract declares *",
         ),
@@ -125,6 +131,25 @@ def test_undeclared_data_is_a_violation(bench: Bench) -> None:
     outcome = bench.call("logs.errors", {"path": "secrets.txt"})
     assert "it read 'secrets.txt', but its contract declares logs/*.log" in outcome.error
     assert bench.used[0].call.faults == (Fault.PROVENANCE,)
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("'logs/new.db'", ""),
+        ("':memory:'", ""),
+        ("'secrets.txt'", "'secrets.txt'"),
+        ("pathlib.Path('secrets.txt')", "'secrets.txt'"),
+        ("'file:secrets.txt?mode=ro', uri=True", "'secrets.txt'"),
+        ("'file:///etc/pass%77d?mode=ro', uri=True", "'/etc/passwd'"),
+    ],
+)
+def test_a_database_is_a_file_that_is_read(bench: Bench, name: str, read: str) -> None:
+    """SQLite opens it behind Python's back, and it is held against the contract like any other."""
+    source = f"import contextlib, pathlib, sqlite3\ndef errors(path):\n    with contextlib.suppress(sqlite3.Error):\n        sqlite3.connect({name})\n    return 1\n"
+    outcome = bench.forge(source=source, reads=["logs/*"])
+    assert outcome.ok is not bool(read), outcome
+    assert f"it read {read}" in outcome.error or not read
 
 
 def test_the_same_failure_twice_used_up_its_tries(bench: Bench) -> None:

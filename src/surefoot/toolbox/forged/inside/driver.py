@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import types
 from typing import Any
+from urllib.parse import unquote
 
 _REFUSED = (
     "subprocess.Popen",
@@ -89,7 +90,9 @@ class Watch:
             return
         if event in _REFUSED:
             raise PermissionError(f"a forged tool must not use {event}")
-        if event == "open" and isinstance(args[0], (str, bytes)):
+        if event == "sqlite3.connect":
+            event, args = "open", (_database(os.fsdecode(args[0])),)
+        if event == "open" and isinstance(args[0], (str, bytes, os.PathLike)):
             path = os.path.realpath(os.fsdecode(args[0]))
             if path.startswith(self._root):
                 path = path[len(self._root) :]
@@ -97,6 +100,14 @@ class Watch:
                 return
             if len(self.opened) <= _MOST_OPENED:
                 self.opened.add(path)
+
+
+def _database(name: str) -> str | None:
+    """The file that SQLite opens by a name, which is not told as opened; None for a database in memory."""
+    if name.startswith("file:"):
+        place = name.removeprefix("file:").partition("?")[0].partition("#")[0]
+        name = unquote("/" + place[2:].partition("/")[2] if place.startswith("//") else place)
+    return None if name in ("", ":memory:") else name
 
 
 def main() -> None:
