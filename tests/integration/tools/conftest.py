@@ -20,7 +20,7 @@ from surefoot.system import SystemClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.repository import ScratchRepository
 from surefoot.testing.shelf import MemoryShelf
-from surefoot.toolbox import Box
+from surefoot.toolbox import Box, Tool
 from surefoot.toolbox.file_read import FileReader
 from surefoot.toolbox.forged import ForgingBox, Runner, Workshop
 from surefoot.values import RunId, ToolCall, ToolOutcome
@@ -93,8 +93,8 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     opened.close()
 
 
-def bench_of(processes: Processes, workspace: Workspace, shelf: Shelf) -> Bench:
-    """A turn with this shelf."""
+def bench_of(processes: Processes, workspace: Workspace, shelf: Shelf, *given: Tool) -> Bench:
+    """A turn with this shelf, and with tools of the user's."""
     ledger, clock = MemoryLedger(), SystemClock()
     shop = Workshop(
         shelf=shelf,
@@ -103,7 +103,7 @@ def bench_of(processes: Processes, workspace: Workspace, shelf: Shelf) -> Bench:
         clock=clock,
         session="task-1",
     )
-    box = ForgingBox(Box((FileReader(lambda _path, _data: None),)), shop)
+    box = ForgingBox(Box((FileReader(lambda _path, _data: None), *given)), shop)
     return Bench(box=box, shelf=shelf, ledger=ledger, workspace=workspace)
 
 

@@ -12,8 +12,9 @@ from surefoot.events.work import ArtifactStored, ToolsOffered
 from surefoot.kernel.ports import Processes, Workspace
 from surefoot.kernel.selection import Choice
 from surefoot.testing.shelf import MemoryShelf
+from surefoot.toolbox import specs
 from surefoot.toolbox.forged import StateFolder, unpack
-from surefoot.values import Digest
+from surefoot.values import Digest, ToolOutcome
 
 ERRORS = Interface(kind="tool", name="logs", method="errors")
 
@@ -226,6 +227,27 @@ def test_a_damaged_version_is_not_offered(processes: Processes, workspace: Works
     shelf._contents[digest] = b"{}"
     second = bench_of(processes, workspace, shelf)
     assert [spec.name for spec in second.box.specs] == ["file_read", "forge"]
+
+
+def test_a_tool_of_the_users_goes_before_a_forged_one(
+    processes: Processes, workspace: Workspace
+) -> None:
+    """One of an MCP server, say, that the settings name since: it has the name, once, and gets the calls."""
+
+    class Given:
+        spec = specs.spec(
+            "logs.errors", "The user's own.", "read", parameters={}, required=(), example={}
+        )
+
+        def run(self, parameters: Mapping[str, object], workspace: Workspace) -> ToolOutcome:
+            del parameters, workspace
+            return ToolOutcome(ok=True, output="the user's own")
+
+    shelf = MemoryShelf()
+    assert bench_of(processes, workspace, shelf).forge().ok
+    bench = bench_of(processes, workspace, shelf, Given())
+    assert [one.name for one in bench.box.specs].count("logs.errors") == 1
+    assert bench.call("logs.errors", {}).output == "the user's own"
 
 
 def test_what_is_offered_is_bounded(processes: Processes, workspace: Workspace) -> None:

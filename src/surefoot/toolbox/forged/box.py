@@ -124,13 +124,16 @@ class ForgingBox:
             self._refresh()
 
     def _shown(self, offer: Offer) -> Sequence[tuple[str, ToolSpec]]:
-        """What of an offer fits into a prompt and is whole on the disk."""
+        """What of an offer fits into a prompt, is whole on the disk, and has a name that no given tool has by now."""
         found, left = [], _OFFERED_CHARACTERS
+        taken = {spec.name for spec in self._base.specs}
         for listed in offer.listed:
             artifact = self._load(listed.version)
             if artifact is None:
                 continue
             spec = artifact.spec(artifact=listed.version.artifact, note=listed.note)
+            if spec.name in taken:
+                continue
             left -= len(spec.name) + len(spec.purpose) + len(spec.example) + len(spec.note)
             if left < 0:
                 break
