@@ -59,6 +59,9 @@ def _wrong(
     if is_pending or not status.startswith("present"):
         return None if is_pending else f"is {status or 'without a status'!r}, not Present"
     anchors = [anchor for anchor in anchors_in(text) if anchor.path != plan]
+    if name == "Diffs":
+        # `commit..commit` has the form of a path.
+        anchors = [anchor for anchor in anchors if not _COMMITS.fullmatch(anchor.path)]
     broken = next((told for anchor in anchors if (told := wrong_with(anchor, code))), None)
     if broken is not None:
         return f"has an anchor that does not hold: {broken}"
