@@ -12,6 +12,7 @@ _ANCHOR: Final = re.compile(
     r"(?P<path>[\w./@+-]+?)(?:::(?P<symbol>[A-Za-z_][\w.]*))?(?P<new>\s*:?\s*\[NEW\])?$"
 )
 _NEW: Final = re.compile(r"\[NEW\]|(?<!\w)NEW(?!\w)")
+_NEW_BEHIND: Final = re.compile(r"`([^`]+)`\s*[\[(]?NEW(?!\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +53,14 @@ class Found:
 
 
 def anchors_in(text: str) -> tuple[Anchor, ...]:
-    """The anchors among the code spans of a line; NEW beside a span marks it."""
-    every_new = bool(_NEW.search(re.sub(r"`[^`]*`", "", text)))
+    """The anchors among the code spans of a line; NEW behind a span marks it, NEW elsewhere marks all of them."""
+    marked = {behind.strip() for behind in _NEW_BEHIND.findall(text)}
+    every_new = not marked and bool(_NEW.search(re.sub(r"`[^`]*`", "", text)))
     found = []
     for span in spans(text):
         match = _ANCHOR.fullmatch(span)
         if match and ("/" in match["path"] or "." in match["path"]):
-            is_new = every_new or bool(match["new"])
+            is_new = every_new or span in marked or bool(match["new"])
             found.append(Anchor(path=match["path"], symbol=match["symbol"] or "", is_new=is_new))
     return tuple(found)
 

@@ -40,3 +40,33 @@ def test_diffs_of_commits_that_are_not_there_are_none(tmp_path: Path) -> None:
     """Each end of a range must be in the repository."""
     (told,) = refused(tmp_path, Diffs="`abc1234..0000000`")
     assert "the commit 0000000, which is not in the repository" in told
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        "`shop/web.py`, `shop/gift.py` [NEW]",
+        "`shop/gift.py` [NEW], `shop/web.py`",
+        "`shop/web.py` and `shop/gift.py` (NEW)",
+        "`shop/web.py`, `shop/gift.py:[NEW]`",
+        "NEW: `shop/gift.py`, `shop/note.py`",
+    ],
+)
+def test_new_marks_the_file_that_it_stands_behind(tmp_path: Path, files: str) -> None:
+    """A list may name files that are there beside files that the plan makes."""
+    assert refused(tmp_path, Files=files) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ("`shop/web.py` [NEW], `shop/gift.py` [NEW]", "`shop/web.py` is marked NEW"),
+        ("`shop/note.py`, `shop/gift.py` [NEW]", "there is no `shop/note.py`"),
+    ],
+)
+def test_each_file_of_a_list_is_held_against_the_code(
+    tmp_path: Path, files: str, told: str
+) -> None:
+    """A mark behind one file excuses no other."""
+    (message,) = refused(tmp_path, Files=files)
+    assert told in message
