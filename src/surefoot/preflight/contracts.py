@@ -140,6 +140,9 @@ def _parts(blocks: Sequence[Block]) -> Iterator[tuple[str, Part]]:
         if isinstance(block, Text):
             label = _LABEL.match(block.text)
             if label is None:
+                # A paragraph below its label; a rule or a bar is none.
+                if not (part.text or part.fence or part.table) and re.search(r"\w", block.text):
+                    part = Part(line=block.line, text=block.text.strip())
                 continue
             known = _known(label["label"])
             if name and known:

@@ -152,6 +152,21 @@ def test_a_planned_callee_is_held_against_its_own_claims(checked: Path) -> None:
     assert [p.rule for p in broken(checked, "PLAN.md", text, wrong)] == ["wrong-type"]
 
 
+def test_a_part_may_begin_below_its_label(checked: Path) -> None:
+    """An anchor, a sentence or a call on a line of its own counts for the label above it; a rule is nothing."""
+    text = (checked / "PLAN.md").read_text("utf-8")
+    below = text.replace("exists:** only", "exists:**\n\nonly").replace(
+        "(anchor):** ", "(anchor):**\n"
+    )
+    below = below.replace(
+        "```python\nstock.reserve(item, count=2)\n```", "`stock.reserve(item, count=2)`"
+    )
+    assert broken(checked, "PLAN.md", text, below) == ()
+    ruled = text.replace("exists:** only the stock knows what is left.", "exists:**\n\n---")
+    found = broken(checked, "PLAN.md", text, ruled)
+    assert [problem.rule for problem in found] == ["incomplete-contract"]
+
+
 def test_a_contract_in_a_comment_is_none(checked: Path) -> None:
     """What a reader does not see does not count."""
     plan = (checked / "PLAN.md").read_text("utf-8")
