@@ -22,6 +22,8 @@ _PARTS: Final = (
     "failure",
 )
 """Labels by their first words; of two that fit, the first."""
+_TITLE: Final = re.compile(r"integration contract(?!s)[^:]*:")
+"""Of a heading in lower case; `Integration Contract 2: A -> B` is one, too."""
 _NONE: Final = re.compile(r"\s*\**none\**\s*:\**\s*(.*)", re.IGNORECASE)
 _NOTHING: Final = frozenset(
     {
@@ -101,7 +103,7 @@ def contracts_in(blocks: Sequence[Block]) -> Contracts:
     found: list[Contract] = []
     because = ""
     for title, heading, inside in _sections(blocks):
-        if title.startswith("integration contract:"):
+        if _TITLE.match(title):
             contract = Contract(title=heading.text.partition(":")[2].strip(), line=heading.line)
             contract.parts = dict(_parts(inside))
             found.append(contract)
@@ -125,7 +127,7 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[str, Heading, list[Bloc
             continue
         title = re.sub(r"^[\d.)\s]+", "", block.text).strip().lower()
         if here is not None:
-            is_inside = here[0].startswith("integration contract:") and block.level > here[1].level
+            is_inside = bool(_TITLE.match(here[0])) and block.level > here[1].level
             if is_inside and not title.startswith("integration contract"):
                 continue
             yield here

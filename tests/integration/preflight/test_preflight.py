@@ -167,6 +167,18 @@ def test_a_part_may_begin_below_its_label(checked: Path) -> None:
     assert [problem.rule for problem in found] == ["incomplete-contract"]
 
 
+def test_contracts_may_have_numbers(checked: Path, tmp_path: Path) -> None:
+    """A contract whose heading counts it is held against the code like any other, also beside one without a number."""
+    text = (checked / "PLAN.md").read_text("utf-8")
+    contract = text[text.index("## Integration Contract") :]
+    second = contract.replace("Contract: order", "Contract 2: order").replace("`int`", "`str`")
+    (tmp_path / "TWO.md").write_text(f"{text}\n{second}", "utf-8")
+    document = read_document(tmp_path / "TWO.md", checked)
+    found = preflight(Repository.discover(checked), document, ["integration"])
+    assert found.contracts == 2
+    assert {problem.rule for problem in found.problems} == {"wrong-type"}
+
+
 def test_a_contract_in_a_comment_is_none(checked: Path) -> None:
     """What a reader does not see does not count."""
     plan = (checked / "PLAN.md").read_text("utf-8")
