@@ -32,6 +32,8 @@ _CALL: Final = re.compile(
 )
 _BARE: Final = re.compile(r"(?<![\w./:`])(/(?:api|webhooks)(?:/[^\s`|,;)\"']*)?)(?![\w`])")
 _PATH: Final = re.compile(r"/(?:[\w{}<>:.$*~@%+-]+/?)*(?:\?[^\s]*)?")
+_STRESSED: Final = re.compile(r"(?<![\w*/])(\*{1,3})(?=[^\s*])([^*]*[^\s*])\1(?![\w*])")
+"""Bold or slanted text; the stars of a wildcard stand behind a slash."""
 _FILES: Final = frozenset(
     {
         "bin",
@@ -153,6 +155,7 @@ def _of_line(
     line: int, text: str, programs: Collection[str], marks: tuple[str, ...] | None = None
 ) -> Iterator[Claim]:
     marks = tuple(_MARK.findall(text)) if marks is None else marks
+    text = _STRESSED.sub(r"\2", text)
     for methods, path in _CALL.findall(text.replace("`", " ")):
         named = tuple(re.findall(r"[A-Z]+", methods))
         yield RouteClaim(line=line, methods=named, path=_ended(path), marks=marks)

@@ -18,6 +18,8 @@ def told(text: str, *, is_markdown: bool = True) -> list[tuple[int, str, tuple[s
     [
         ("`GET /a/{b}` and POST /c.", ["GET /a/{b}", "POST /c"]),
         ("GET|PUT `/a`", ["GET,PUT /a"]),
+        ("**GET /a** lists, *POST /b/*, **all of /api/c**, ***PUT /d***", ["GET /a", "POST /b/", "PUT /d", "/api/c"]),
+        ("**Files:** GET /a/**, `GET /b/*` and **DELETE /c/*", ["GET /a/**", "GET /b/*", "DELETE /c/*"]),
         ("see `/users/<int:id>` or `/tmp/x`, `/`, `a/b`", ["/users/<int:id>"]),
         ("bare /api/v1/x, /webhooks/y: yes; a/api/no and /other no", ["/api/v1/x", "/webhooks/y"]),
         ("`tool run --fast` and `.venv/bin/tool`", ["tool run --fast", "tool"]),
