@@ -58,6 +58,8 @@ _FILES: Final = frozenset(
     }
 )
 _SHELLS: Final = frozenset({"", "bash", "console", "sh", "shell", "shell-session", "text", "zsh"})
+_REMARK: Final = re.compile(r"\s[-\u2013\u2014]+\s|:(?:\s|$)")
+"""Between the command of a heading and what is said of it: `tool run - runs`."""
 _ASSIGNED: Final = re.compile(r"\w+=")
 _CONTROL: Final = re.compile(r"&&|\|\||[|;<>&]")
 _PYTHON: Final = re.compile(r"python[\d.]*$")
@@ -126,7 +128,7 @@ def _of_document(text: str, programs: Collection[str]) -> Iterator[Claim]:
     context: tuple[str, ...] = ()
     for block in blocks(text):
         if isinstance(block, Heading):
-            heading = block.text.replace("`", "")
+            heading = _REMARK.split(block.text.replace("`", ""))[0]
             context = next(iter(_commands(heading, programs)), ())
             yield from _of_line(block.line, block.text, programs)
             if context and "`" not in block.text:
