@@ -66,6 +66,8 @@ class ClickReader:
                 self._graph.cannot_read(at, "the command's name is computed")
             spec = Spec(framework="click", at=at, name=name, is_group=last == "group")
             spec.options = {"--help", *self._options(function, at.scope)}
+            if isinstance(decorator, ast.Call):
+                spec.help_names = help_names(self._flow, decorator, at.scope)
             self._graph.specs[at] = spec
             for parent in parents:
                 self._graph.children[parent][name] = at
@@ -129,6 +131,31 @@ class ClickReader:
             yield from (part.strip() for part in name.replace(";", "/").split("/") if part.strip())
         if not names and kind in _READY:
             yield _READY[kind]
+
+
+def help_names(flow: Flow, call: ast.Call, scope: Scope) -> frozenset[str] | None:
+    """The `help_option_names` of a call's `context_settings`; None where it gives none."""
+    given = keyword(call, "context_settings")
+    for value in flow.values(given, scope) if given is not None else ():
+        names = _of_settings(value.node)
+        found = flow.elements(names, value.scope)[0] if names is not None else []
+        texts = [flow.text(at.node, at.scope) for at in found if isinstance(at.node, ast.expr)]
+        if any(texts):
+            return frozenset(text for text in texts if text)
+    return None
+
+
+def _of_settings(settings: ast.AST) -> ast.expr | None:
+    """What `{…}` or `dict(…)` has under `help_option_names`."""
+    if isinstance(settings, ast.Call):
+        return keyword(settings, "help_option_names")
+    if not isinstance(settings, ast.Dict):
+        return None
+    pairs = zip(settings.keys, settings.values, strict=True)
+    return next(
+        (v for k, v in pairs if isinstance(k, ast.Constant) and k.value == "help_option_names"),
+        None,
+    )
 
 
 def command_name(function: str) -> str:

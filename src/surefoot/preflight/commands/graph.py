@@ -43,6 +43,8 @@ class Spec:
     is_group: bool = False
     alone: bool = False
     """A group of one command and nothing else is that command (Typer)."""
+    help_names: frozenset[str] | None = None
+    """What asks for help, here and in commands below that say nothing of it (Click, Typer)."""
 
 
 @dataclass(slots=True)
@@ -77,18 +79,27 @@ class CommandGraph:
         ]
         return tuple(c for c in found if (c.file, c.line) not in reached)
 
-    def _below(self, node: At, words: tuple[str, ...]) -> Iterator[Command]:
+    def _below(
+        self, node: At, words: tuple[str, ...], helps: frozenset[str] | None = None
+    ) -> Iterator[Command]:
         spec = self.specs[node]
+        helps = spec.help_names or helps
         children = self.children.get(node, {})
         if spec.alone and len(children) == 1:
             only = self.specs[next(iter(children.values()))]
             if not only.is_group:
-                yield _command(only, words, only.options | spec.options, ())
+                options = _helped(only.options | spec.options, only.help_names or helps)
+                yield _command(only, words, options, ())
                 return
-        yield _command(spec, words, spec.options, tuple(children))
+        yield _command(spec, words, _helped(spec.options, helps), tuple(children))
         if len(words) < _DEEPEST:
             for name, child in children.items():
-                yield from self._below(child, (*words, name))
+                yield from self._below(child, (*words, name), helps)
+
+
+def _helped(options: set[str], helps: frozenset[str] | None) -> set[str]:
+    """Options with other names for help than Click's own."""
+    return options if helps is None else (options - {"--help"}) | helps
 
 
 def _command(

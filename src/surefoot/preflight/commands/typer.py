@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from surefoot.preflight.code import FUNCTIONS, Code, Function, Scope
+from surefoot.preflight.commands.click import help_names
 from surefoot.preflight.commands.graph import CommandGraph, Spec
 from surefoot.preflight.flow import At, Flow, default_of, keyword, last_name
 from surefoot.syntax import expression_of
@@ -62,6 +63,7 @@ class TyperReader:
             options |= _COMPLETION
         spec = Spec(framework="typer", at=at, name=name, is_group=True, alone=True)
         spec.options = options
+        spec.help_names = help_names(self._flow, call, at.scope)
         self._graph.specs[at] = spec
         callback = keyword(call, "callback")
         if callback is not None:
@@ -107,12 +109,15 @@ class TyperReader:
         if not isinstance(function, ast.Attribute) or function.attr not in {"command", "callback"}:
             return
         for app in self._apps(function.value, scope):
+            helps = help_names(self._flow, decorator, scope)
             if function.attr == "callback":
                 self._callback(app, decorated)
+                self._graph.specs[app].help_names = helps or self._graph.specs[app].help_names
                 continue
             node = self.command(decorated)
             if node is None:
                 continue
+            self._graph.specs[node].help_names = helps
             given = keyword(decorator, "name", 0)
             name = self._graph.specs[node].name
             text = self._flow.text(given, scope) if given is not None else name

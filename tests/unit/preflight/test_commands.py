@@ -1,0 +1,59 @@
+"""Which options and commands are read from a program; nothing of it runs."""
+
+from pathlib import Path
+
+import pytest
+
+from surefoot.preflight import Code, take_inventory
+
+
+def read(root: Path, **files: str) -> dict[str, set[str]]:
+    """The options of each command of the program `tool`, which is `main` of the file `cli`."""
+    script = '[project.scripts]\ntool = "cli:main"\n'
+    for name, text in {
+        "pyproject.toml": script,
+        **{f"{n}.py": t for n, t in files.items()},
+    }.items():
+        (root / name).write_text(text)
+    code = Code(root, [f"{name}.py" for name in files])
+    return {" ".join(c.words): set(c.options) for c in take_inventory(code).commands}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ['{"help_option_names": ["-h", "--help"]}', 'dict(help_option_names=["-h", "--help"])', "SET"],
+)
+def test_click_asks_for_help_by_other_names(tmp_path: Path, settings: str) -> None:
+    """The names of a group hold for all below it."""
+    text = f"""
+import click
+SET = {{"help_option_names": ["-h", "--help"], "max_content_width": 120}}
+@click.group(context_settings={settings})
+def main(): ...
+@main.command()
+def one(): ...
+@main.command(context_settings={{"help_option_names": ["--info"]}})
+def two(): ...
+"""
+    assert read(tmp_path, cli=text) == {
+        "tool": {"-h", "--help"},
+        "tool one": {"-h", "--help"},
+        "tool two": {"--info"},
+    }
+
+
+def test_typer_asks_for_help_by_other_names(tmp_path: Path) -> None:
+    """An application's names hold for its commands, a command's for itself."""
+    text = """
+import typer
+main = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+@main.command()
+def one(): ...
+@main.command(context_settings={"help_option_names": ["--info"]})
+def two(): ...
+"""
+    assert read(tmp_path, cli=text) == {
+        "tool": {"-h", "--help"},
+        "tool one": {"-h", "--help"},
+        "tool two": {"--info"},
+    }
