@@ -57,3 +57,33 @@ def two(): ...
         "tool one": {"-h", "--help"},
         "tool two": {"--info"},
     }
+
+
+def test_options_that_a_decorator_of_the_project_puts_on(tmp_path: Path) -> None:
+    """Those on the wrapper that it makes, and those that it is given in a list or one by one."""
+    text = """
+import functools
+import click
+SHARED = [click.option("--one"), click.option("--two")]
+def common(function):
+    @click.option("--verbose", is_flag=True)
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+def add(options):
+    def put(function):
+        for option in reversed(options):
+            function = option(function)
+        return function
+    return put
+def each(*options):
+    return add(options)
+@click.command()
+@common
+@add(SHARED)
+@each(click.option("--three"), click.option("--four"))
+def main(**kwargs): ...
+"""
+    found = {"--help", "--verbose", "--one", "--two", "--three", "--four"}
+    assert read(tmp_path, cli=text) == {"tool": found}

@@ -105,8 +105,21 @@ class ClickReader:
                     yield from self._of_function(value)
                 elif isinstance(value.node, ast.Call):
                     call, where = value.node, value.scope
+            if isinstance(decorator, ast.Call):
+                yield from self._passed(decorator, scope)
         if isinstance(call, ast.Call):
             yield from self._names(call, where)
+
+    def _passed(self, decorator: ast.Call, scope: Scope) -> Iterator[str]:
+        """The options that a project's decorator is given to put on, one by one or in a list."""
+        for argument in decorator.args:
+            inner = argument.value if isinstance(argument, ast.Starred) else argument
+            for at in (At(inner, scope), *self._flow.elements(inner, scope)[0]):
+                for value in (
+                    self._flow.values(at.node, at.scope) if isinstance(at.node, ast.expr) else ()
+                ):
+                    if isinstance(value.node, ast.Call):
+                        yield from self._names(value.node, value.scope)
 
     def _outside(self, call: ast.Call, scope: Scope) -> bool:
         return (self._flow.external(call.func, scope) or "").startswith("click.")
@@ -117,8 +130,11 @@ class ClickReader:
             return
         inner = source.scopes[function.node]
         for node in own_nodes(function.node):
-            if isinstance(node, ast.Call):
-                yield from self._names(node, inner)
+            # A wrapper that it makes and gives back has decorators of its own.
+            calls = node.decorator_list if isinstance(node, FUNCTIONS) else [node]
+            for call in calls:
+                if isinstance(call, ast.Call):
+                    yield from self._names(call, inner)
 
     def _names(self, call: ast.Call, scope: Scope) -> Iterator[str]:
         outside = self._flow.external(call.func, scope) or ""
