@@ -87,3 +87,42 @@ def main(**kwargs): ...
 """
     found = {"--help", "--verbose", "--one", "--two", "--three", "--four"}
     assert read(tmp_path, cli=text) == {"tool": found}
+
+
+def test_typer_applications_without_a_name_are_one(tmp_path: Path) -> None:
+    """Whatever the order of the files, and through one another; an outer application of one command is still a group."""
+    outer = """
+import typer
+from users import users
+main = typer.Typer(add_completion=False)
+main.add_typer(users)
+"""
+    users = """
+import typer
+from more import more
+users = typer.Typer()
+@users.command()
+def create(name: str): ...
+users.add_typer(more)
+"""
+    more = "import typer\nmore = typer.Typer()\n@more.command()\ndef drop(): ...\n"
+    found = {"tool": {"--help"}, "tool create": {"--help"}, "tool drop": {"--help"}}
+    assert read(tmp_path, cli=outer, users=users, more=more) == found
+
+
+def test_a_flag_of_typer_that_may_be_neither(tmp_path: Path) -> None:
+    """`bool | None` has two names as `bool` does; what is no flag has one."""
+    text = """
+import typer
+from typing import Annotated, Optional
+main = typer.Typer(add_completion=False)
+@main.command()
+def one(
+    a: bool | None = None,
+    b: Optional[bool] = None,
+    c: Annotated[None | bool, typer.Option()] = None,
+    d: Optional[int] = None,
+): ...
+"""
+    found = {"--help", "--a", "--no-a", "--b", "--no-b", "--c", "--no-c", "--d"}
+    assert read(tmp_path, cli=text) == {"tool": found}

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from surefoot.preflight.annotations import normal
 from surefoot.preflight.code import FUNCTIONS, Code, Function, Scope
 from surefoot.preflight.commands.click import help_names
 from surefoot.preflight.commands.graph import CommandGraph, Spec
@@ -21,6 +22,8 @@ class TyperReader:
         self._code = code
         self._flow = flow
         self._graph = graph
+        self._joined: list[tuple[At, At]] = []
+        """Applications with those that are added to them without a name."""
 
     def read(self) -> None:
         """Read every file that mentions it, applications first."""
@@ -35,8 +38,10 @@ class TyperReader:
                 for decorator in definition.decorator_list:
                     if isinstance(decorator, ast.Call):
                         self._use(decorator, scope, At(definition, scope))
+        for source in sources:
             for call, scope in source.calls:
                 self._called(call, scope)
+        self._join()
 
     def command(self, at: At) -> At | None:
         """The command that a function is when it is given to `typer.run` or to `app.command()`."""
@@ -102,6 +107,13 @@ class TyperReader:
                 self._graph.cannot_read(At(call, scope), "the group's name is computed")
             else:
                 # Without a name, the commands are added to the outer application itself.
+                self._graph.specs[app].alone = False
+                self._joined.append((app, one))
+
+    def _join(self) -> None:
+        """Add the commands of applications without a name to the outer ones, also through several of them."""
+        for _ in self._joined:
+            for app, one in self._joined:
                 self._graph.children[app].update(self._graph.children[one])
 
     def _use(self, decorator: ast.Call, scope: Scope, decorated: At) -> None:
@@ -168,7 +180,7 @@ class TyperReader:
                 told = (extra, extra.args)
         if told is None and isinstance(default, ast.Call):
             told, where = (default, default.args[1:]), scope
-        is_flag = kind is not None and last_name(kind) == "bool"
+        is_flag = kind is not None and _is_bool(kind)
         if told is None:
             if default is not None:
                 yield from _default_names(name, is_flag=is_flag)
@@ -196,6 +208,12 @@ def _annotated(annotation: At | None) -> tuple[ast.expr | None, list[ast.expr]]:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return parts[0], parts[1:]
     return (node if isinstance(node, ast.expr) else None), []
+
+
+def _is_bool(kind: ast.expr) -> bool:
+    """`bool`, or what may be left out of it: `bool | None`, `Optional[bool]`."""
+    told = normal(ast.unparse(kind))
+    return told is not None and told.removeprefix("None | ").removesuffix(" | None") == "bool"
 
 
 def _default_names(name: str, *, is_flag: bool) -> Iterator[str]:
