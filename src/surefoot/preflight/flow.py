@@ -296,6 +296,15 @@ class Flow:
                     return found
         return None
 
+    def lineage(self, at: At) -> tuple[At, ...]:
+        """A class with those of the project that it is derived from, the nearest first."""
+        found = [at]
+        for known in found:
+            bases = known.node.bases if isinstance(known.node, ast.ClassDef) else ()
+            values = [value for base in bases for value in self.values(base, known.scope)]
+            found += [v for v in values if isinstance(v.node, ast.ClassDef) and v not in found]
+        return tuple(found)
+
     def text(self, node: ast.expr | None, scope: Scope) -> str | None:
         """The string that an expression always is; None when that cannot be read."""
         if isinstance(node, ast.JoinedStr):

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from surefoot.preflight.code import BLOCKS, FUNCTIONS, Code, Definition, Scope
+from surefoot.preflight.code import BLOCKS, Code, Definition, Scope
 from surefoot.preflight.flow import At, Flow, keyword
-from surefoot.preflight.routes.graph import Graph, Leaf, Sub, may_be_path
+from surefoot.preflight.routes.graph import Graph, Leaf, Sub, defined_methods, may_be_path
 
 _TOPS: Final = frozenset({"fastapi", "starlette"})
 _NODES: Final[Mapping[str, bool]] = {
@@ -175,11 +175,7 @@ class AsgiReader:
             if not whole or len(known) < len(found):
                 self._graph.cannot_read(At(call, scope), "the methods are computed")
         elif endpoint is not None and isinstance(endpoint.node, ast.ClassDef):
-            known = frozenset(
-                f.name.upper()
-                for f in endpoint.node.body
-                if isinstance(f, FUNCTIONS) and f.name in _SHORT
-            )
+            known = defined_methods(self._flow.lineage(endpoint), _SHORT)
         else:
             known = _GET
         return known | {"HEAD"} if family == "starlette" and "GET" in known else known

@@ -2,10 +2,11 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from surefoot.preflight.code import FUNCTIONS
 from surefoot.preflight.flow import At
 
 ANY: Final = frozenset({"*"})
@@ -160,6 +161,13 @@ def _unique(routes: Iterator[Route]) -> tuple[Route, ...]:
         methods = route.methods | known.methods if known else route.methods
         found[key] = replace(route, methods=ANY if methods & ANY else methods)
     return tuple(sorted(found.values(), key=lambda r: (r.path, sorted(r.methods), r.file, r.line)))
+
+
+def defined_methods(classes: Iterable[At], known: Collection[str]) -> frozenset[str]:
+    """The methods of HTTP that some classes have a function for, in upper case."""
+    bodies = [at.node.body for at in classes if isinstance(at.node, ast.ClassDef)]
+    functions = [f for body in bodies for f in body if isinstance(f, FUNCTIONS)]
+    return frozenset(f.name.upper() for f in functions if f.name in known)
 
 
 def may_be_path(node: ast.expr | None) -> bool:

@@ -3,9 +3,9 @@
 import ast
 from typing import Final
 
-from surefoot.preflight.code import FUNCTIONS, Code, Definition, Scope
-from surefoot.preflight.flow import At, Flow, keyword
-from surefoot.preflight.routes.graph import Graph, Leaf, Sub, may_be_path
+from surefoot.preflight.code import Code, Definition, Scope
+from surefoot.preflight.flow import At, Flow, keyword, last_name
+from surefoot.preflight.routes.graph import Graph, Leaf, Sub, defined_methods, may_be_path
 
 _SHORT: Final = frozenset({"get", "post", "put", "patch", "delete"})
 _VIEWS: Final = _SHORT | {"head", "options", "trace"}
@@ -119,7 +119,7 @@ class FlaskReader:
         return self._of_view(keyword(call, "view_func", 2), scope) or frozenset({"GET"})
 
     def _of_view(self, view: ast.expr | None, scope: Scope) -> frozenset[str]:
-        """The methods of `SomeView.as_view(…)`."""
+        """The methods of `SomeView.as_view(…)`: those that a class names, else those that it or a base defines."""
         if view is None:
             return frozenset()
         made = {v.node for v in self._flow.values(view, scope)} | {view}
@@ -128,12 +128,36 @@ class FlaskReader:
                 continue
             for value in self._flow.values(call.func.value, scope):
                 if isinstance(value.node, ast.ClassDef):
-                    return frozenset(
-                        f.name.upper()
-                        for f in value.node.body
-                        if isinstance(f, FUNCTIONS) and f.name in _VIEWS
-                    )
+                    return self._of_class(value)
         return frozenset()
+
+    def _of_class(self, view: At) -> frozenset[str]:
+        classes = self._flow.lineage(view)
+        for given, scope in ((g, c.scope) for c in classes for g in _class_values(c, "methods")):
+            found, whole = self._flow.elements(given, scope)
+            names = [
+                self._flow.text(a.node, a.scope) for a in found if isinstance(a.node, ast.expr)
+            ]
+            if not whole or None in names:
+                self._graph.cannot_read(view, "the methods are computed")
+            return frozenset(n.upper() for n in names if n)
+        return defined_methods(classes, _VIEWS)
+
+
+def _class_values(at: At, name: str) -> list[ast.expr]:
+    """What a class's own statements assign to a name."""
+    body = at.node.body if isinstance(at.node, ast.ClassDef) else []
+    found: list[ast.expr] = []
+    for statement in body:
+        if isinstance(statement, ast.Assign):
+            targets = statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        else:
+            continue
+        if statement.value is not None and any(last_name(t) == name for t in targets):
+            found.append(statement.value)
+    return found
 
 
 def _is_none(node: ast.expr) -> bool:
