@@ -59,3 +59,18 @@ class Item(Base):
 app = Starlette(routes=[Route("/item", Item)])
 """
     assert read(tmp_path, app=app) == {"/item": {"GET", "HEAD", "POST"}}
+
+
+def test_includes_of_django_inside_one_another_make_one_path(tmp_path: Path) -> None:
+    """One slash stands between two prefixes."""
+    urls = """
+from django.urls import include, path
+inner = [path("ping/", ping), path("", home)]
+urlpatterns = [path("api/", include([path("v1/", include(inner)), path("", include(inner))]))]
+"""
+    assert read(tmp_path, settings='ROOT_URLCONF = "urls"\n', urls=urls) == {
+        "/api/v1/ping/": {"*"},
+        "/api/v1/": {"*"},
+        "/api/ping/": {"*"},
+        "/api/": {"*"},
+    }

@@ -138,7 +138,8 @@ class Graph:
             leaf = Leaf(path="/{**}", methods=ANY, at=piece.at)
             yield _route(base + piece.prefix, "/{**}", leaf, framework)
         else:
-            yield from self._served(piece.node, base + piece.prefix, depth + 1)
+            before = base.rstrip("/") if piece.prefix.startswith("/") else base
+            yield from self._served(piece.node, before + piece.prefix, depth + 1)
 
 
 def _route(base: str, path: str, leaf: Leaf, framework: str) -> Route:
