@@ -126,3 +126,27 @@ def one(
 """
     found = {"--help", "--a", "--no-a", "--b", "--no-b", "--c", "--no-c", "--d"}
     assert read(tmp_path, cli=text) == {"tool": found}
+
+
+def test_a_subcommand_whose_name_is_computed_is_no_program(tmp_path: Path) -> None:
+    """Its options are not those of the file that makes it, and not those of its console script."""
+    text = """
+import argparse, os
+def register(sub):
+    sub.add_parser(os.environ["NAME"]).add_argument("--force")
+def build():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--version", action="version")
+    register(parser.add_subparsers())
+    return parser
+def main():
+    build().parse_args()
+if __name__ == "__main__":
+    main()
+"""
+    assert read(tmp_path, cli=text) == {"tool": {"-h", "--help", "--version"}}
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "run.py").write_text(text)
+    found = take_inventory(Code(tmp_path / "alone", ["run.py"])).commands
+    options = {"-h", "--help", "--version"}
+    assert {c.told: set(c.options) for c in found} == {"run.py": options, "-m run": options}

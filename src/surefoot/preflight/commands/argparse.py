@@ -32,6 +32,7 @@ class ArgparseReader:
                 self._make(At(call, scope), call, keyword(call, "prog", 0))
             elif last_name(call.func) == "add_parser" and isinstance(call.func, ast.Attribute):
                 self._make(At(call, scope), call, None)
+                self._graph.specs[At(call, scope)].is_inner = True
         for call, scope in calls:
             if isinstance(call.func, ast.Attribute):
                 self._use(call, call.func, scope)

@@ -41,6 +41,8 @@ class Spec:
     name: str = ""
     options: set[str] = field(default_factory=set)
     is_group: bool = False
+    is_inner: bool = False
+    """A subcommand (argparse), also where its name cannot be read; never a program."""
     alone: bool = False
     """A group of one command and nothing else is that command (Typer)."""
     help_names: frozenset[str] | None = None

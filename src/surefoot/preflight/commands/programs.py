@@ -37,6 +37,7 @@ class _Programs:
         self._graph = graph
         self._typer = typer
         self._inner = {c for children in graph.children.values() for c in children.values()}
+        self._inner |= {at for at, spec in graph.specs.items() if spec.is_inner}
 
     def scripts(self) -> None:
         """The console scripts of `pyproject.toml`."""
