@@ -45,15 +45,23 @@ def normal(text: str) -> str | None:
 def agree(left: str, right: str) -> bool:
     """Whether two texts are the same type."""
     told = normal(left)
-    return told is not None and told == normal(right)
+    if told is None:
+        # What is computed, as `conint(gt=0)` or `Float[Array, "3 4"]`, is compared as code.
+        return _is_same_code(left, right)
+    return told == normal(right)
 
 
 def fits(source: str, target: str) -> bool:
     """Whether a value of one type may be given where another is expected, as far as builtin types tell."""
     given, wanted = normal(source), normal(target)
     if given is None or wanted is None:
-        return False
+        return _is_same_code(source, target)
     return _fits(given, wanted)
+
+
+def _is_same_code(left: str, right: str) -> bool:
+    one, other = expression_of(left), expression_of(right)
+    return one is not None and other is not None and ast.dump(one) == ast.dump(other)
 
 
 def _fits(given: str, wanted: str) -> bool:

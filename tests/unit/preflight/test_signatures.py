@@ -146,6 +146,10 @@ def test_what_a_class_takes(text: str, parameters: list[str] | None) -> None:
         ("Literal['b', 'a']", "Literal['a', 'b']", True),
         ("Annotated[int, 3]", "int", True),
         ("list[int]", "list[str]", False),
+        ("conint(gt=0)", "conint(gt = 0)", True),
+        ('Float[Array, "3 4"] | None', 'Float[Array, "3 4"] | None', True),
+        ('Float[Array, "3 4"]', 'Float[Array, "4 4"]', False),
+        ("tuple[*Ts]", "tuple[*Ts]", True),
         ("two words", "two words", False),
     ],
 )
@@ -173,6 +177,8 @@ def test_spellings_of_a_type(*, left: str, right: str, same: bool) -> None:
         ("Literal[1]", "str", False),
         ("bytes", "str", False),
         ("Sequence[int]", "list[int]", False),
+        ("conint(gt=0)", "conint(gt=0)", True),
+        ("int", "conint(gt=0)", False),
     ],
 )
 def test_which_values_may_be_given(*, source: str, target: str, does: bool) -> None:
