@@ -65,6 +65,11 @@ def test_change(rule: str, name: str, old: str, new: str) -> Case:
 
 test_change.__test__ = False  # type: ignore[attr-defined]
 
+SECRETS = """{"version": "1.5.0", "plugins_used": [{"name": "A"}, {"name": "B"}], "results": {
+"a.py": [{"type": "Key", "hashed_secret": "x", "line_number": 1}]}, "generated_at": "yesterday"}"""
+MORE_SECRETS = """{"version": "1.4.0", "plugins_used": [{"name": "A"}, {"name": "B"}], "results": {
+"a.py": [{"type": "Key", "hashed_secret": "x", "line_number": 1},
+{"type": "Key", "hashed_secret": "y", "line_number": 2}]}, "generated_at": "today"}"""
 PYPROJECT = """
 [project]
 name = "x"
@@ -239,9 +244,24 @@ BAD = [
         '{"results": {}}',
         '{"results": {"a": [1]}}',
     ),
+    bad("accepts a secret more", "grown-baseline", ".secrets.baseline", SECRETS, MORE_SECRETS),
+    bad(
+        "accepts by fewer detectors",
+        "grown-baseline",
+        ".secrets.baseline",
+        SECRETS,
+        SECRETS.replace('{"name": "B"}', '{"name": "C"}'),
+    ),
 ]
 
 GOOD = [
+    good("accepts one secret less", ".secrets.baseline", MORE_SECRETS, SECRETS),
+    good(
+        "moves and looks at secrets",
+        ".secrets.baseline",
+        MORE_SECRETS,
+        MORE_SECRETS.replace('"line_number": 1', '"line_number": 9, "is_secret": false'),
+    ),
     good("plain edit", "pkg/a.py", "x = 1\n", "x = 2\n"),
     good("the word in a string", "pkg/a.py", "x = 1\n", 'x = "# noqa"\n'),
     good("the word in a document", "docs/a.md", "x\n", "use `# noqa` with care\n"),

@@ -147,9 +147,20 @@ def _entries(text: str | None) -> frozenset[str]:
         return frozenset(
             json.dumps(f.get("fingerprint", f)) for f in findings if isinstance(f, dict)
         )
-    return frozenset(
-        f"{k}={json.dumps(v)}" for k, v in _flat(document, "") if not k.startswith("generated")
-    )
+    if isinstance(document, dict):
+        document = {k: v for k, v in document.items() if k not in {"generated_at", "version"}}
+        results = document.pop("results", None)
+        flat = (*_flat(document, ""), *_secrets(results))
+    else:
+        flat = tuple(_flat(document, ""))
+    return frozenset(f"{k}={json.dumps(v)}" for k, v in flat)
+
+
+def _secrets(results: object) -> Iterator[tuple[str, object]]:
+    """What a baseline of detect-secrets accepts, one by one; lines move, and what a person said of one is no other."""
+    for file, found in _flat(results, "results"):
+        for one in found if isinstance(found, list) else [found]:
+            yield file, (one.get("hashed_secret", one) if isinstance(one, dict) else one)
 
 
 def _leaves(path: str, text: str | None) -> Leaves | None:
