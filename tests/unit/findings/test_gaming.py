@@ -264,6 +264,7 @@ GOOD = [
     ),
     good("plain edit", "pkg/a.py", "x = 1\n", "x = 2\n"),
     good("the word in a string", "pkg/a.py", "x = 1\n", 'x = "# noqa"\n'),
+    good("a word that begins like one", "web/a.ts", "x\n", "f({ type: ignoreCase })\n"),
     good("the word in a document", "docs/a.md", "x\n", "use `# noqa` with care\n"),
     good("removes one", "a.py", "x = 1  # noqa\n", "x = 1\n"),
     good("narrows one", "a.py", "x = 1  # noqa\n", "x = 2  # noqa: F841\n"),

@@ -21,7 +21,7 @@ _KINDS: Final[tuple[tuple[str, str], ...]] = (
     ("noqa for the file", rf"(?:ruff|flake8)\s*:\s*noqa(?:\s*:\s*{_CODES})?"),
     ("ruff: disable", r"ruff\s*:\s*(?:disable|ignore)(?:\s*\[(?P<codes>[^\]]*)\])?"),
     ("noqa", rf"(?<!:)(?<!: )\bnoqa\b(?:\s*:\s*{_CODES})?"),
-    ("type: ignore", r"\b(?:type|ty|pyre)\s*:\s*ignore(?:\s*\[(?P<codes>[^\]]*)\])?"),
+    ("type: ignore", r"\b(?:type|ty|pyre)\s*:\s*ignore\b(?:\s*\[(?P<codes>[^\]]*)\])?"),
     ("pyright", r"\bpyright\s*:\s*(?:ignore(?:\s*\[(?P<codes>[^\]]*)\])?|basic|report\w+\s*=)"),
     ("mypy option", r"\bmypy\s*:\s*(?P<codes>[\w-]+)"),
     ("pyre", r"\bpyre-(?:ignore|fixme|unsafe)\b"),
