@@ -28,6 +28,8 @@ class Document:
     name: str
     """Relative to the repository where it lies in it."""
     text: str
+    is_list: bool = False
+    """One claim a line, and no page."""
 
 
 def read_code(root: Path) -> Code:
@@ -35,7 +37,7 @@ def read_code(root: Path) -> Code:
     return Code(root, [file for file in python_files(root) if not looks_like_test(file)])
 
 
-def read_document(path: Path, root: Path) -> Document:
+def read_document(path: Path, root: Path, *, is_list: bool = False) -> Document:
     """A plan, a page or a file of claims.
 
     Raises:
@@ -52,7 +54,7 @@ def read_document(path: Path, root: Path) -> Document:
     whole = path.resolve()
     inside = whole.is_relative_to(root.resolve())
     name = whole.relative_to(root.resolve()).as_posix() if inside else str(path)
-    return Document(name=name, text=text)
+    return Document(name=name, text=text, is_list=is_list)
 
 
 def preflight(
@@ -85,7 +87,7 @@ def parity(documents: Sequence[Document], real: Inventory) -> tuple[Parity, ...]
     Raises:
         UsageError: They claim nothing, so that nothing would be shown by their passing.
     """
-    found = tuple(check_parity(one.name, one.text, real) for one in documents)
+    found = tuple(check_parity(one.name, one.text, real, is_list=one.is_list) for one in documents)
     if not any(one.claims for one in found):
         names = ", ".join(document.name for document in documents)
         raise UsageError(

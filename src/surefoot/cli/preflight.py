@@ -66,13 +66,14 @@ def parity(
     json: JsonOption = False,
 ) -> None:
     """Check that the routes and commands that documents name are really there."""
-    paths = [*(documents or []), *([claims_file] if claims_file else [])]
-    if bool(paths) == everything:
+    if bool(documents or claims_file) == everything:
         raise UsageError("name documents, or --claims FILE, or else --list")
     project = open_here(repo)
     from surefoot import claims
 
-    read = [claims.read_document(path, project.root) for path in paths]
+    read = [claims.read_document(path, project.root) for path in documents or []]
+    if claims_file is not None:
+        read.append(claims.read_document(claims_file, project.root, is_list=True))
     real = claims.inventory(project.root)
     if everything:
         _list(real, json=json)

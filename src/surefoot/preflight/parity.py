@@ -65,12 +65,16 @@ def _unparsed(code: Code) -> Iterator[Unread]:
 
 
 def check_parity(
-    file: str, text: str, inventory: Inventory, *, only_routes: bool = False
+    file: str,
+    text: str,
+    inventory: Inventory,
+    *,
+    only_routes: bool = False,
+    is_list: bool = False,
 ) -> Parity:
-    """Hold the claims of a document against what is there. `file` names it in the problems and says whether it is Markdown."""
-    is_markdown = only_routes or file.endswith((".md", ".markdown"))
+    """Hold the claims of a document against what is there: of a page, or of a list with one claim a line. `file` names it."""
     programs = frozenset[str]() if only_routes else inventory.programs
-    claims = claims_in(text, programs, is_markdown=is_markdown)
+    claims = claims_in(text, programs, is_markdown=not is_list)
     found = [
         problem for claim in claims if not claim.marks for problem in _held(file, claim, inventory)
     ]

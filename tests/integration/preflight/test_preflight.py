@@ -231,6 +231,21 @@ def test_parity_of_a_claims_file(checked: Path, tmp_path: Path) -> None:
     assert surefoot(checked, "parity", "GUIDE.md").exit_code == 2
 
 
+def test_a_page_is_a_page_whatever_its_name(checked: Path, tmp_path: Path) -> None:
+    """What is given by --claims is a list of claims, and what is given without is a page."""
+    page = tmp_path / "page.mdx"
+    page.write_text(
+        "# Orders\n\nOrders are taken by `POST /orders/{item}`.\nNothing else is said.\n"
+    )
+    done = surefoot(checked, "parity", str(page))
+    assert (done.exit_code, done.out) == (0, f"1 claims in {page}: nothing wrong\n")
+    claims = tmp_path / "claims.md"
+    claims.write_text("/nowhere\n")
+    done = surefoot(checked, "parity", "--claims", str(claims))
+    assert done.exit_code == 1
+    assert done.out.startswith(f"{claims}:1: missing-route: /nowhere is served by nothing")
+
+
 def sarif_opens(data: bytes, path: Path, tool: str, rules: set[str]) -> None:
     """The log is valid by the official schema, and a public viewer reads the same results from it."""
     Draft4Validator(SCHEMA).validate(json.loads(data))
