@@ -150,7 +150,8 @@ def _of_block(block: Block, context: tuple[str, ...], programs: Collection[str])
                 yield from _of_line(row.line, cell, programs, marks=tuple(every))
             for option in spans(row.get(0)) if context else ():
                 if option.startswith("-"):
-                    yield CommandClaim(line=row.line, words=(*context, option))
+                    words = re.split(r"[\s,]+", option)  # `-o, --out FILE`
+                    yield CommandClaim(line=row.line, words=(*context, *words))
 
 
 def _of_line(

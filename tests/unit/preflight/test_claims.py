@@ -25,6 +25,7 @@ def told(text: str, *, is_markdown: bool = True) -> list[tuple[int, str, tuple[s
         ("`tool run --fast` and `.venv/bin/tool`", ["tool run --fast", "tool"]),
         ("`A=1 tool x && tool y | tee`, `python -m pack z`, `python3 a/x.py -v`", ["tool x", "tool y", "-m pack z", "x.py -v"]),
         ("## tool run", ["tool run"]),
+        ("## tool run\n\n| | |\n|---|---|\n| `-o, --out FILE` | x |", ["tool run", "tool run -o --out FILE"]),
         ("# tool - does it all", ["tool"]),
         ("# tool \u2014 does it all\n\n## tool run: the work", ["tool", "tool run"]),
         ("## tool run\n\n| | |\n|---|---|\n| `--fast`, `-f` | x |", ["tool run", "tool run --fast", "tool run -f"]),
