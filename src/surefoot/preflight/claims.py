@@ -7,7 +7,7 @@ of the project's programs, and an option by a table below such a heading. Elsewh
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -186,13 +186,25 @@ def _of_fence(fence: Fence, programs: Collection[str]) -> Iterator[Claim]:
         return
     lines = fence.text.split("\n")
     has_prompts = any(line.lstrip().startswith("$ ") for line in lines)
-    for offset, line in enumerate(lines):
+    for offset, line in _joined(lines):
         plain = line.strip()
         if has_prompts and not plain.startswith("$ "):
             continue  # what the command printed
         marks = tuple(_MARK.findall(plain))
         for words in _commands(_MARK.sub("", plain.removeprefix("$ ")), programs):
             yield CommandClaim(line=fence.line + offset, words=words, marks=marks)
+
+
+def _joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Lines of shell with their places, one that ends with a backslash together with those that go on with it."""
+    start, held = 0, ""
+    for number, line in enumerate(lines):
+        start = start if held else number
+        goes_on = line.rstrip().endswith("\\") and number + 1 < len(lines)
+        held += line.rstrip().removesuffix("\\") + " " if goes_on else line
+        if not goes_on:
+            yield start, held
+            held = ""
 
 
 def _commands(text: str, programs: Collection[str]) -> Iterator[tuple[str, ...]]:

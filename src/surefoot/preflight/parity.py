@@ -13,7 +13,7 @@ from surefoot.preflight.flow import Flow
 from surefoot.preflight.problems import Problem
 from surefoot.preflight.routes import ANY, Graph, Route, Unread, matches, read_routes
 
-_PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9_-]*$|<.*>$|\{.*\}$|…$|\.{3}$|\*$")
+_PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9_-]*$|<.*>$|[({]|…$|\.{3}$|\*$")
 _SHOWN: Final = 3
 
 
@@ -160,11 +160,12 @@ def _command(file: str, claim: CommandClaim, inventory: Inventory) -> Iterator[P
                     message = f"{at.told!r} ({at.file}:{at.line}) takes no {option!r}"
                     yield _missing(file, claim, message, option, at.options, "missing-option")
             continue
-        inner = by_words.get((*at.words, word))
+        bare = word.strip("[]")
+        inner = by_words.get((*at.words, bare))
         if inner is None and at.inner and not is_value:
-            if not _PLACEHOLDER.match(word.strip("[]")):
-                message = f"{at.told!r} ({at.file}:{at.line}) has no command {word!r}"
-                yield _missing(file, claim, message, word, at.inner)
+            if not _PLACEHOLDER.match(bare):
+                message = f"{at.told!r} ({at.file}:{at.line}) has no command {bare!r}"
+                yield _missing(file, claim, message, bare, at.inner)
             return
         at, is_value = inner or at, False
 

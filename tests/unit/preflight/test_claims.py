@@ -31,6 +31,8 @@ def told(text: str, *, is_markdown: bool = True) -> list[tuple[int, str, tuple[s
         ("## tool run\n\n| | |\n|---|---|\n| `--fast`, `-f` | x |", ["tool run", "tool run --fast", "tool run -f"]),
         ("```console\n$ tool a  # why\ntool printed\n```", ["tool a"]),
         ("```\ntool a\n```", ["tool a"]),
+        ("```\ntool \\\n  a --one \\\n  --two\ntool b\n```", ["tool a --one --two", "tool b"]),
+        ("```\n$ tool a \\\n    --one\ntool printed\n```", ["tool a --one"]),
         ("```python\ntool a\nGET /x\n```", []),
         ("<!-- `GET /a` -->\n<!--\n`tool a`\n-->", []),
         ("`tools x` and `tool.toml`", []),

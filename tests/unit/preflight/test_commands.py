@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.preflight import Code, take_inventory
+from surefoot.preflight import Code, check_parity, take_inventory
 
 
 def read(root: Path, **files: str) -> dict[str, set[str]]:
@@ -150,3 +150,14 @@ if __name__ == "__main__":
     found = take_inventory(Code(tmp_path / "alone", ["run.py"])).commands
     options = {"-h", "--help", "--version"}
     assert {c.told: set(c.options) for c in found} == {"run.py": options, "-m run": options}
+
+
+@pytest.mark.parametrize("told", ["tool {one|two} --x", "tool (one|two)", "tool [one|two]"])
+def test_a_choice_of_commands_is_no_command(tmp_path: Path, told: str) -> None:
+    """As a line of usage shows it."""
+    (tmp_path / "pyproject.toml").write_text('[project.scripts]\ntool = "cli:main"\n')
+    text = "import click\n@click.group()\ndef main(): ...\n@main.command()\ndef one(): ...\n"
+    (tmp_path / "cli.py").write_text(text)
+    found = check_parity("a.md", f"`{told}`", take_inventory(Code(tmp_path, ["cli.py"])))
+    assert found.claims
+    assert found.problems == ()
