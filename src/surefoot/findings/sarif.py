@@ -429,6 +429,8 @@ def _with_bases(run: _Run, artifact: _Artifact) -> Iterator[str]:
     name = artifact.uri_base_id
     while name is not None and name in bases and name not in seen and "://" not in chain[-1]:
         seen.add(name)
-        chain.append(bases[name].uri or "")
+        base = bases[name].uri or ""
+        # A base ends with a slash (SARIF 3.14.14); not every writer knows.
+        chain.append(base if base.endswith("/") or not base else f"{base}/")
         name = bases[name].uri_base_id
     return reversed(chain)

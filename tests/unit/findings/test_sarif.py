@@ -154,6 +154,9 @@ class TestReading:
         }
         data = log({**text, "locations": based}, originalUriBaseIds=bases)
         assert one(data, tmp_path).file == "s/a.py"
+        bare = {"ROOT": {"uri": tmp_path.as_uri()}, "SRC": {"uri": "s", "uriBaseId": "ROOT"}}
+        data = log({**text, "locations": based}, originalUriBaseIds=bare)
+        assert one(data, tmp_path).file == "s/a.py"
         assert one(log({**text, "locations": based})).file == "a.py"
         indexed = [{"physicalLocation": {"artifactLocation": {"index": 0}}}]
         data = log({**text, "locations": indexed}, artifacts=[{"location": {"uri": "b.py"}}])
