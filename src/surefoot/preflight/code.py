@@ -159,8 +159,9 @@ class Code:
         return self._words[file]
 
     def unparsed(self) -> tuple[str, ...]:
-        """Files that were needed and could not be parsed."""
-        return tuple(sorted(f for f, s in self._sources.items() if s is None))
+        """Files that were needed and could not be read or parsed."""
+        without_text = {f for f in self.files if self._texts.get(f, "") is None}
+        return tuple(sorted(without_text | {f for f, s in self._sources.items() if s is None}))
 
     def module_file(self, module: str, importer: str = "") -> str | None:
         """The file of a module by its absolute name; of several, the nearest to the file that imports it."""

@@ -46,6 +46,14 @@ app.add_url_rule("/item", view_func=Item.as_view("item"))
     }
 
 
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    """What such a file serves is not known, which is said where a route is missed."""
+    (tmp_path / "app.py").write_text("from flask import Flask\napp = Flask(__name__)\n")
+    (tmp_path / "old.py").write_bytes("# coding: latin-1\nname = 'caf\xe9'\n".encode("latin-1"))
+    found = take_inventory(Code(tmp_path, ["app.py", "old.py"]))
+    assert [note.told for note in found.unread] == ["old.py:1: the file cannot be read as Python"]
+
+
 def test_an_endpoint_of_starlette_inherits_methods(tmp_path: Path) -> None:
     """A function of a base answers, too."""
     app = """
