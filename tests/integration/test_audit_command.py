@@ -26,3 +26,12 @@ def test_a_broken_baseline_is_written_anew(surefoot: Surefoot, root: Path) -> No
     assert written.returncode == 0, written.stderr
     assert "accepted 1 findings in surefoot-baseline.json" in written.stderr
     assert surefoot("audit", "--enforce", cwd=root).returncode == 0
+
+
+def test_writing_a_baseline_accepts_no_broken_tool(surefoot: Surefoot, tmp_path: Path) -> None:
+    """With --enforce, an auditor without an answer is told although all findings have just been accepted."""
+    files = {"a.py": "import os\n", "surefoot.toml": '[audit]\ntools = ["ruff", "tests"]\n'}
+    done = surefoot("audit", "--enforce", "--write-baseline", cwd=repository(tmp_path, files))
+    assert "accepted 1 findings in surefoot-baseline.json" in done.stderr
+    assert done.returncode == 10
+    assert done.stderr.endswith("surefoot: tests is missing\n")
