@@ -30,6 +30,7 @@ from surefoot.toolbox.lsp import Language, LanguageServers, own_languages
 from surefoot.toolbox.mcp import McpServer, McpTools
 from surefoot.toolbox.programs import Programs
 from surefoot.values import SandboxLevel, TreeId
+from surefoot.vocabulary import is_unicode
 
 _CHARACTERS_A_TOKEN: Final = 4
 _MOST_TOKENS: Final = 3_000
@@ -163,7 +164,7 @@ class Workbench:
 
     def _overview(self, workspace: Workspace, tree: TreeId, issue: str, tokens: int) -> str:
         """The map of the repository, and the paths of what the map knows nothing of, in so many tokens."""
-        files = workspace.files(tree)
+        files = tuple(filter(is_unicode, workspace.files(tree)))
         room = min(tokens, _MOST_TOKENS)
         symbols = RepositoryMap(self.cache / "symbols").render(
             workspace.path, files, issue, room * 3 // 4

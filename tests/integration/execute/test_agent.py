@@ -1,6 +1,7 @@
 """`solve` step by step, on a model that answers from a file: it reads, edits, is told by the tests, and is done."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -220,6 +221,15 @@ def test_a_bug_two_calls_away(surefoot: Surefoot, tmp_path: Path) -> None:
     }
     told = surefoot("explain", str(run["run_id"]), cwd=root).stdout
     assert "file_edit worked, worth +1, failing tests -1" in told
+
+
+def test_a_file_whose_name_is_not_text_is_in_nobodys_way(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """Git holds it; no question to a model, and no record, could name it."""
+    root = repository(tmp_path, {**BUG, os.fsdecode(b"till/caf\xe9.txt"): "x"})
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", BUG_EDITS, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
 
 
 def test_all_guides_of_a_repository_are_shown(surefoot: Surefoot, tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ from surefoot.values import (
     TreeId,
     Usage,
 )
+from surefoot.vocabulary import is_unicode
 
 _PLAN_CHARACTERS: Final = 12_000
 _SHOWN: Final = 160
@@ -243,7 +244,7 @@ class _Turn:
         p = self._p
         question = EnvironmentQuestion(
             system=p.around.system,
-            files=p.workspace.files(p.task.base_tree),
+            files=tuple(filter(is_unicode, p.workspace.files(p.task.base_tree))),
             test_command=(PurePosixPath(p.command[0]).name, *p.command[1:]),
             sandbox=p.around.sandbox,
             model=p.asker.model,
