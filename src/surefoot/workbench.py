@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -152,7 +153,8 @@ class Workbench:
         self, server: str, command: tuple[str, ...], is_there: Callable[[Path], bool] = Path.exists
     ) -> bool:
         """A server that lies in the repository could be rewritten by the run that it is given secrets or files in."""
-        inside = [w for w in command if not w.startswith("/") and is_there(self.original / w)]
+        words = (*command, *_module_files(command))
+        inside = [w for w in words if not w.startswith("/") and is_there(self.original / w)]
         if inside:
             told = f"{server} is not started: {inside[0]} lies in the repository, which the run may change"
             self.warn(f"{told}; give an absolute path outside of it")
@@ -178,6 +180,14 @@ class Workbench:
             listed.append(path)
         more = f" and {len(others) - len(listed)} more" if len(others) > len(listed) else ""
         return f"{symbols}\nOther files: {', '.join(listed)}{more}" if others else symbols
+
+
+def _module_files(command: tuple[str, ...]) -> Iterator[str]:
+    """Where the module of `python -m MODULE` lies if it is the working folder's."""
+    for option, module in pairwise(command):
+        if option == "-m":
+            path = module.replace(".", "/")
+            yield from (f"{path}.py", f"{path}/__main__.py")
 
 
 def _imports(plan: SuitePlan | CommandPlan, tree: Path) -> dict[str, str]:
