@@ -48,6 +48,12 @@ def test_a_tool_is_kept_and_called_in_the_same_turn(bench: Bench) -> None:
         ),
         ({"source": "import os\ndef errors(path): os.system('id')"}, "must not use os.system"),
         ({"source": "import os\ndef errors(path): os._exit(3)"}, "without a result (exit code 3)"),
+        (
+            {
+                "source": "import os\ndef errors(path):\n    for place in range(3, 9):\n        try: os.write(place, b'[]')\n        except OSError: pass\n    os._exit(0)"
+            },
+            "without a result (exit code 0)",
+        ),
         ({"reads": ["data/*"]}, "it read 'logs/b.log', but its contract declares data/*"),
         ({"source": "def errors(path): open('/etc/passwd'); return 1"}, "it read '/etc/passwd'"),
         (

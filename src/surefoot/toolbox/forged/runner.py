@@ -1,12 +1,11 @@
 """One call of a forged tool inside the sandbox: no network, nothing written, bounded in time, memory and output."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from surefoot.codec import canonical
+from surefoot.codec import canonical, decode
 from surefoot.kernel.ports import Processes
 from surefoot.toolbox.bounds import clean, clip
 from surefoot.toolbox.forged.artifact import Artifact
@@ -78,20 +77,12 @@ class Runner:
         if result.truncated:
             return _broken(f"its result has more than {self._limits.output_bytes} bytes")
         try:
-            said = json.loads(result.stdout)
+            ran = decode(Ran, result.stdout)
         except ValueError:
             tail = clean(result.stderr.decode("utf-8", "replace")).strip()[-_ERROR_CHARACTERS:]
             ended = f"exit code {result.exit_code}" if result.signal is None else "a limit"
             return _broken(f"it ended without a result ({ended}); {tail or 'it said nothing'}")
-        return Ran(
-            ok=said["ok"],
-            result=said.get("result"),
-            error=clip(clean(said.get("error", "")), _ERROR_CHARACTERS),
-            wrong_boundary=said.get("wrong_boundary", False),
-            reads=tuple(said["reads"]),
-            writes=said["writes"],
-            opened=tuple(said["opened"]),
-        )
+        return replace(ran, error=clip(clean(ran.error), _ERROR_CHARACTERS))
 
 
 def _broken(error: str) -> Ran:
