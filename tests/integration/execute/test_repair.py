@@ -803,6 +803,39 @@ def test_a_line_that_no_test_holds_and_that_is_a_slip_to_the_model_is_not_left(
     assert "return 18 * 10" in fixed
 
 
+SHORTER = '''def shorter(one, other):
+    """Whichever of two texts has fewer letters.
+
+    If both have the same number of letters, return the first one.
+    """
+    return sorted([one, other], key=len)[1]
+'''
+SHORTER_TESTS = """from shop import shorter
+
+
+def test_one():
+    assert shorter("a", "bcd") == "a"
+
+
+def test_other():
+    assert shorter("bcd", "a") == "a"
+
+
+def test_none():
+    assert shorter("", "xy") == ""
+"""
+
+
+def test_of_equals_the_one_that_the_docstring_names_is_given(tmp_path: Path) -> None:
+    """No test gives equals, and every answer forgets them."""
+    shop = Shop(tmp_path, SHORTER_TESTS, code=SHORTER, max_candidates=1_000)
+    line = "    return sorted([one, other], key=len)[1]\n"
+    answer = SHORTER.replace(line, "    return one if len(one) < len(other) else other\n")
+    run = shop.solve([{"pattern": "shorter", "reply": answer}], issue="`shorter` gives the longer")
+    assert run["status"] == "complete", shop.explained(run)
+    assert "len(one) <= len(other)" in shop.show(f"{run['commit']}:shop.py")
+
+
 CART = '''"""Carts."""
 
 

@@ -81,4 +81,9 @@ def word_of(text: str) -> str | None:
         value = value_of(text)
     except ValueError:
         return None
+    return word_of_value(value)
+
+
+def word_of_value(value: object) -> str:
+    """A value as a probe tells it."""
     return sha256(plain(value).encode()).hexdigest()[:8]

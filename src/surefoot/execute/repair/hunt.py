@@ -270,21 +270,26 @@ class Hunt:
         """The choice, after the rest of the function that is to be taken was read: a second fault may stand in a line that no known test holds.
 
         Where a model that fills gaps finds such a line far likelier otherwise, and so written it passes and does
-        something else, that is another candidate, and what leaves the line has it against itself.
+        something else, that is another candidate, and what leaves the line has it against itself. So has what gives of
+        equals another one than the docstring names.
         """
         taken = choice.taken
         if taken is None or taken.words is None or taken.words in self._read:
             return choice
-        if not self._asker.fills_gaps or not self._asked_enough(choice):
+        if not self._asked_enough(choice):
             return choice
         shown = next((s for s in self._shown if taken.changed == {s.suspect.key}), None)
         if shown is None or self._edited(shown, taken) is None or self._halted():
             return choice
         self._read.add(taken.words)
-        found = search.slips(taken, shown, self._infilling)
-        for tried in found:
+        told = search.told_of_equals(taken, shown)
+        for tried in told:
+            self._evidence.add_mended(tried, shown.suspect, choice.clusters[0])
+        slips = search.slips(taken, shown, self._infilling) if self._asker.fills_gaps else []
+        for tried in slips:
             self._evidence.add(tried, shown.suspect, sampled=True)
-            self._beyond[tried.candidate.candidate_id] = taken.words
+        found = (*told, *slips)
+        self._beyond.update((tried.candidate.candidate_id, taken.words) for tried in found)
         return self._weighed() if found else choice
 
     # --- syntax-tree edits -----------------------------------------------------------------------

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from surefoot.execute.repair.candidates import changed_places, from_mutations, with_files_of
+from surefoot.execute.repair.equals import meant, prefers
 from surefoot.execute.repair.evidence import Probing, changed_source
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
@@ -16,7 +17,7 @@ from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.unread import idles
 from surefoot.execute.repair.views import Shown
-from surefoot.execute.source import CodeUnit, Source, again_in
+from surefoot.execute.source import CodeUnit, Source, again_in, docstring_node, node_of
 from surefoot.values import Candidate
 
 _MOST_FILLS = 3
@@ -169,6 +170,29 @@ class SyntaxSearch:
         slips = infilling.slips(left.shown, left.source, self._loose(left), counts)
         return [passing[mutation] for mutation in slips]
 
+    def told_of_equals(self, taken: Passing, shown: Shown) -> list[Tried]:
+        """What a candidate becomes where a boundary of it gives of equals the one that the docstring names, and it gives another; those that pass."""
+        left, suspect = self._left(taken.candidate, shown), shown.suspect
+        node = node_of(left.source, left.shown.suspect.unit) if left is not None else None
+        doc = docstring_node(node) if node is not None else None
+        if left is None or doc is None or taken.words is None or not meant(str(doc.value)):
+            return []
+        gauge, told = self._probing.gauge(suspect), f"boundaries of {suspect.key}"
+        found = []
+        for mutation in _ranked(left.source, left.shown.suspect.unit, suspect):
+            if not _is_boundary(mutation, left.source.text):
+                continue
+            candidate = left.with_edit(mutation)
+            attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
+            tried = attempted or self._trials.seen(candidate)
+            if tried is None or not tried.passed:
+                continue
+            words, _ = self._probing.behaviour(tried.candidate, suspect)
+            inputs = self._probing.inputs(suspect)
+            if words is not None and prefers(str(doc.value), inputs, taken.words, words):
+                found.append(tried)
+        return found
+
     def _left(self, taken: Candidate, shown: Shown) -> _Left | None:
         """The function that is shown as a candidate leaves it; None where it is gone."""
         suspect = shown.suspect
@@ -317,6 +341,14 @@ class SyntaxSearch:
         if self._trials.count >= self._limits.candidates:
             return True
         return passing and self._edits_passing >= self._limits.passing
+
+
+def _is_boundary(mutation: Mutation, text: str) -> bool:
+    """Whether it changes what a comparison says of equals, and nothing else."""
+    if len(mutation.edits) != 1:
+        return False
+    (edit,) = mutation.edits
+    return {text[edit.start : edit.end], edit.text} in ({"<", "<="}, {">", ">="})
 
 
 def _ranked(source: Source, unit: CodeUnit | None, suspect: Suspect) -> Iterator[Mutation]:
