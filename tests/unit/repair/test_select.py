@@ -129,6 +129,20 @@ def test_two_that_wrote_the_function_anew_and_agree_need_no_more() -> None:
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
 
+def test_two_that_agree_are_not_enough_where_nearly_all_miss_and_more_speaks_for_another() -> None:
+    """Of a function that a model hardly ever gets right two alike may be one mistake."""
+    changed = frozenset({"m.py::f"})
+    anew = passing("anew", "a b", samples=2, fresh=2, changed_lines=9, changed=changed)
+    likely = passing("likely", "a c", samples=1, likely=4.0, changed=changed)
+
+    def taken(other: Passing, misses: int) -> Passing | None:
+        return choose([anew, other], WEIGHTS, missed={"m.py::f": misses, "m.py::g": 40}).taken
+
+    assert taken(likely, 6) is anew
+    assert taken(likely, 7) is None
+    assert taken(replace(likely, likely=None, samples=0, edited=True, prior=0.1), 40) is anew
+
+
 def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:
     """What mends it is, with one answer beside the model that is sure: alone or where others leave the line, it is not."""
     left = passing("left", "a b", samples=12, edited=True, prior=0.7)

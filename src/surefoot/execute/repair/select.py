@@ -81,6 +81,8 @@ class Weights:
 
     A mistake that they share has to be one that the known tests and the examples do not show, and that each of them made by itself.
     """
+    hapless: int = 3
+    """Answers that do not pass, for each of those, from which on they are not enough beside a behaviour that more speaks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +253,7 @@ def choose(
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
     found = cluster(_sound(_steadiest(_best_examples(honest))), weights)
-    clusters = _ranked(found, weights, max_files)
+    clusters = _ranked(found, weights, max_files, missed)
     best = clusters[0]
     confidence = best.weight / (best.weight + _against(best, clusters[1:], weights, missed))
     taken = best.members[0]
@@ -285,7 +287,8 @@ def _doubts(
     says nothing of any other. Answers that wrote the function anew do.
     """
     first = best.members[0]
-    many, anew = _is_said_by_many(best, others, weights), _is_said_anew(best, others, weights)
+    many = _is_said_by_many(best, others, weights)
+    anew = _is_said_anew(best, others, weights, missed)
     if best.is_one_answer and best.beyond:
         yield f"{first.candidate.description} to a model, which no answer says"
     if first.unlike and not many:
@@ -311,7 +314,9 @@ def _doubts(
         yield f"{best.samples} of {heard} answers, and it is not likely"
 
 
-def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
+def _ranked(
+    clusters: Sequence[Cluster], weights: Weights, max_files: int, missed: Mapping[str, int]
+) -> tuple[Cluster, ...]:
     """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order.
 
     What leaves a slip comes last, whatever speaks for it: nobody who did was asked about that line. What answers that had not
@@ -322,7 +327,7 @@ def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tu
 
     def rank(one: Cluster) -> tuple[bool, bool, float]:
         slips = not one.beyond and one.members[0].words in mended
-        anew = _is_said_anew(one, [c for c in clusters if c is not one], weights)
+        anew = _is_said_anew(one, [c for c in clusters if c is not one], weights, missed)
         return slips, not anew, -b7(one.members[0], one.weight / said, weights, max_files)
 
     return tuple(sorted(clusters, key=rank))
@@ -356,10 +361,19 @@ def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights)
     return enough and _may_be_agreed_on(best.members[0])
 
 
-def _is_said_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
-    """Whether so many answers that had not seen the code agree, and no other one that had not passes."""
-    enough = best.fresh >= weights.anew and not _written_anew(best, others)
-    return enough and _may_be_agreed_on(best.members[0])
+def _is_said_anew(
+    best: Cluster, others: Sequence[Cluster], weights: Weights, missed: Mapping[str, int]
+) -> bool:
+    """Whether so many answers that had not seen the code agree, and no other one that had not passes.
+
+    Where nearly all answers miss, two alike are no great word, and what more speaks for is not passed over for them.
+    """
+    if best.fresh < weights.anew or _written_anew(best, others):
+        return False
+    misses = sum(missed.get(key, 0) for key in best.members[0].changed)
+    outweighed = any(c.weight > best.weight for c in _rivals(best, others))
+    hapless = outweighed and misses > weights.hapless * best.samples
+    return not hapless and _may_be_agreed_on(best.members[0])
 
 
 def _may_be_agreed_on(first: Passing) -> bool:
