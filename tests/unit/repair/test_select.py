@@ -109,12 +109,10 @@ def test_two_that_wrote_the_function_anew_and_agree_need_no_more() -> None:
     """Whatever failed and whatever else passes, unless another one that wrote it anew is among that, or something is lost."""
     anew = passing("anew", "a b", samples=2, fresh=2, changed_lines=9)
     seen = passing("seen", "a c", samples=2, changed_lines=2)
-    edit = passing("edit", "a d", edited=True, prior=0.9)
 
     def chosen(anew: Passing, seen: Passing) -> Choice:
-        return choose([anew, seen, edit], WEIGHTS, missed={"m.py::f": 40})
+        return choose([anew, seen], WEIGHTS, missed={"m.py::f": 40})
 
-    seen = replace(seen, samples=1)
     assert chosen(anew, seen).taken is anew
     assert chosen(anew, seen).confidence < WEIGHTS.need
     assert chosen(replace(anew, fresh=1), seen).taken is None
@@ -129,18 +127,23 @@ def test_two_that_wrote_the_function_anew_and_agree_need_no_more() -> None:
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
 
-def test_two_that_agree_are_not_enough_where_nearly_all_miss_and_more_speaks_for_another() -> None:
-    """Of a function that a model hardly ever gets right two alike may be one mistake."""
-    changed = frozenset({"m.py::f"})
-    anew = passing("anew", "a b", samples=2, fresh=2, changed_lines=9, changed=changed)
-    likely = passing("likely", "a c", samples=1, likely=4.0, changed=changed)
+def test_two_that_agree_are_not_enough_where_the_tests_leave_three_behaviours_open() -> None:
+    """However they came about and however likely the code is to the model; edits that do the same are a third voice."""
+    anew = passing("anew", "a b", samples=2, fresh=2, likely=9.0)
+    others = [passing(f"other {n}", f"a {n}", edited=True, prior=0.1) for n in range(2)]
 
-    def taken(other: Passing, misses: int) -> Passing | None:
-        return choose([anew, other], WEIGHTS, missed={"m.py::f": misses, "m.py::g": 40}).taken
+    def chosen(*some: Passing) -> Choice:
+        return choose(some, WEIGHTS)
 
-    assert taken(likely, 6) is anew
-    assert taken(likely, 7) is None
-    assert taken(replace(likely, likely=None, samples=0, edited=True, prior=0.1), 40) is anew
+    assert chosen(anew, others[0]).taken is anew
+    assert "2 of 3 voices beside 2 other behaviours" in chosen(anew, *others).reason
+    assert chosen(anew, *others).taken is None
+    assert chosen(replace(anew, samples=3), *others).taken is not None
+    same = passing("same", "a b", edited=True, prior=0.5)
+    assert chosen(anew, same, *others).taken in (anew, same)
+    assert choose([anew, *others], replace(WEIGHTS, unaided=2)).taken is anew
+    alone = passing("likely edit", "a b", edited=True, prior=0.5, likely=9.0)
+    assert chosen(alone, *others).taken is alone
 
 
 def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:

@@ -81,8 +81,8 @@ class Weights:
 
     A mistake that they share has to be one that the known tests and the examples do not show, and that each of them made by itself.
     """
-    hapless: int = 3
-    """Answers that do not pass, for each of those, from which on they are not enough beside a behaviour that more speaks for."""
+    ambiguous: int = 2
+    """Other behaviours that pass from which on answers need `unaided` voices: tests that leave three open say little of any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +253,7 @@ def choose(
         text = f"nothing was taken: {reason}" if reason else "no candidate passes the known tests"
         return Choice(taken=None, reason=text, confidence=0.0, clusters=())
     found = cluster(_sound(_steadiest(_best_examples(honest))), weights)
-    clusters = _ranked(found, weights, max_files, missed)
+    clusters = _ranked(found, weights, max_files)
     best = clusters[0]
     confidence = best.weight / (best.weight + _against(best, clusters[1:], weights, missed))
     taken = best.members[0]
@@ -288,16 +288,14 @@ def _doubts(
     """
     first = best.members[0]
     many = _is_said_by_many(best, others, weights)
-    anew = _is_said_anew(best, others, weights, missed)
+    anew = _is_said_anew(best, others, weights)
     if best.is_one_answer and best.beyond:
         yield f"{first.candidate.description} to a model, which no answer says"
     if first.unlike and not many:
         yield f"that a result {first.unlike} holds of all known ones and not of all of its own"
     if best.is_one_answer:
         yield "one answer alone, which nothing else agrees with"
-    few = best.likely < weights.agreed and best.voices < weights.unaided
-    if best.is_unaided and few and not anew:
-        yield f"{best.voices} of {weights.unaided} voices, and no single edit does the same"
+    yield from _few_voices(best, others, weights, anew=anew)
     if not all(first.examples) and best.samples < weights.unaided:
         yield f"{best.samples} of {weights.unaided} answers against an example that it does not hold"
     against = _written_anew(best, others)
@@ -314,9 +312,21 @@ def _doubts(
         yield f"{best.samples} of {heard} answers, and it is not likely"
 
 
-def _ranked(
-    clusters: Sequence[Cluster], weights: Weights, max_files: int, missed: Mapping[str, int]
-) -> tuple[Cluster, ...]:
+def _few_voices(
+    best: Cluster, others: Sequence[Cluster], weights: Weights, *, anew: bool
+) -> Iterator[str]:
+    """Why so many voices are not enough; answers to a function that was still to be written are asked for more elsewhere."""
+    if best.voices >= weights.unaided:
+        return
+    said = f"{best.voices} of {weights.unaided} voices"
+    if best.is_unaided and best.likely < weights.agreed and not anew:
+        yield f"{said}, and no single edit does the same"
+    passing = len(_rivals(best, others))
+    if passing >= weights.ambiguous and best.samples and not best.members[0].unwritten:
+        yield f"{said} beside {passing} other behaviours"
+
+
+def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
     """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order.
 
     What leaves a slip comes last, whatever speaks for it: nobody who did was asked about that line. What answers that had not
@@ -327,7 +337,7 @@ def _ranked(
 
     def rank(one: Cluster) -> tuple[bool, bool, float]:
         slips = not one.beyond and one.members[0].words in mended
-        anew = _is_said_anew(one, [c for c in clusters if c is not one], weights, missed)
+        anew = _is_said_anew(one, [c for c in clusters if c is not one], weights)
         return slips, not anew, -b7(one.members[0], one.weight / said, weights, max_files)
 
     return tuple(sorted(clusters, key=rank))
@@ -361,19 +371,10 @@ def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights)
     return enough and _may_be_agreed_on(best.members[0])
 
 
-def _is_said_anew(
-    best: Cluster, others: Sequence[Cluster], weights: Weights, missed: Mapping[str, int]
-) -> bool:
-    """Whether so many answers that had not seen the code agree, and no other one that had not passes.
-
-    Where nearly all answers miss, two alike are no great word, and what more speaks for is not passed over for them.
-    """
-    if best.fresh < weights.anew or _written_anew(best, others):
-        return False
-    misses = sum(missed.get(key, 0) for key in best.members[0].changed)
-    outweighed = any(c.weight > best.weight for c in _rivals(best, others))
-    hapless = outweighed and misses > weights.hapless * best.samples
-    return not hapless and _may_be_agreed_on(best.members[0])
+def _is_said_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
+    """Whether so many answers that had not seen the code agree, and no other one that had not passes."""
+    enough = best.fresh >= weights.anew and not _written_anew(best, others)
+    return enough and _may_be_agreed_on(best.members[0])
 
 
 def _may_be_agreed_on(first: Passing) -> bool:
