@@ -55,20 +55,25 @@ class AssignedPlanner:
         return (unit,)
 
 
-def tests_of(unit: PlannedUnit) -> tuple[str, ...]:
-    """Those entries of a unit's verification that name tests; the others are commands."""
-    return tuple(v for v in unit.verification if is_test(v))
+def tests_of(unit: PlannedUnit, collected: Sequence[str]) -> tuple[str, ...]:
+    """Those entries of a unit's verification that name tests, of those that are `collected` or of new ones; the others are commands.
+
+    A test of TAP is named by any sentence, and a folder of tests may have a blank: what is collected is no command.
+    """
+    return tuple(v for v in unit.verification if is_test(v) or expand(v, collected))
 
 
 def is_test(entry: str) -> bool:
-    """Whether an entry of a verification is the id of a test, a class or a file of tests."""
+    """Whether an entry of a verification has the look of the id of a test, a class or a file of tests."""
     words = entry.split()
     return "::" in words[0] or (len(words) == 1 and "." in entry and "/" in entry)
 
 
 def failing_of(unit: PlannedUnit, baseline: TestReport) -> tuple[str, ...]:
     """The tests of a unit that are there already, and fail."""
-    wanted = {t for name in tests_of(unit) for t in expand(name, baseline.collected)}
+    wanted = {
+        t for name in tests_of(unit, baseline.collected) for t in expand(name, baseline.collected)
+    }
     return tuple(t for t in baseline.failing if t in wanted)
 
 

@@ -18,8 +18,9 @@ class PromisedTests:
         """By the run that the evidence rests on."""
         passing = set(seen.tests.passing)
         missing = []
-        for name in tests_of(self._unit):
-            found = expand(name, seen.tests.collected)
+        collected = seen.tests.collected
+        for name in tests_of(self._unit, collected):
+            found = expand(name, collected)
             missing += [name] if not found else [t for t in found if t not in passing]
         if not missing:
             return Review(

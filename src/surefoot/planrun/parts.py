@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from surefoot.assembly import Session
-from surefoot.decisions.assigned import is_test, tests_of
+from surefoot.decisions.assigned import tests_of
 from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.decisions.planning import expand
 from surefoot.events.plans import PartVerified
@@ -35,11 +35,11 @@ class Parts:
         units = [self._course.unit(u) for u in part.units]
         level = Level.MILESTONE if part.milestone else Level.SLICE
         asked = checks(level, (u.unit_type for u in units))
-        wanted = tuple(dict.fromkeys(t for u in units for t in tests_of(u)))
+        before, flaky = self._prover.baseline(base)
+        wanted = tuple(dict.fromkeys(t for u in units for t in tests_of(u, before.collected)))
         whole = asked.tests is Extent.ALL or not wanted
         named = None if whole else wanted
         report, event = self._prover.tests(tree, "milestone" if part.milestone else "slice", named)
-        before, flaky = self._prover.baseline(base)
         surprising = set(report.failing) - set(before.failing) - flaky
         flaky |= self._prover.flaky(tree, report, surprising, named, base=base)
         against = [*_missing(wanted, report, flaky)]
@@ -51,9 +51,8 @@ class Parts:
         against += self._findings(asked.audit, base, tree)
         if not part.milestone:
             entries = dict.fromkeys(v for u in units for v in u.verification)
-            against += self._failing_commands(
-                [v for v in entries if not is_test(v) and v not in _ASKED_ANYWAY], tree
-            )
+            asked_for = {*wanted, *_ASKED_ANYWAY}
+            against += self._failing_commands([v for v in entries if v not in asked_for], tree)
         verified = PartVerified(
             part=part.name,
             level="milestone" if part.milestone else "slice",
