@@ -1,6 +1,7 @@
 """No spend without a reservation, rebuilt from the ledger after a crash (promise 6)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,3 +153,15 @@ def test_exhausted_names_the_ceiling_that_is_reached(
     if free:
         assert shortage(ceilings, spend, tokens=60 - tokens, cost_usd=5) is None
         assert shortage(ceilings, spend, tokens=61 - tokens, cost_usd=0) is not None
+
+
+def test_no_money_buys_what_is_free_and_nothing_else() -> None:
+    """A ceiling of 0 stops no run on a model without a price, and every call that has one."""
+    free = Ceilings(max_iterations=9, time_s=9.0, max_files=9, cost_usd=0.0)
+    assert exhausted(free, Spend()) is None
+    assert shortage(free, Spend(), tokens=9, cost_usd=0.0) is None
+    assert shortage(free, Spend(), tokens=9, cost_usd=0.001) is not None
+    assert exhausted(free, Spend(usage=Usage(cost_usd=0.001))) is not None
+    paid = replace(free, cost_usd=1.0)
+    assert exhausted(paid, Spend(usage=Usage(cost_usd=0.9))) is None
+    assert exhausted(paid, Spend(usage=Usage(cost_usd=1.0))) is not None

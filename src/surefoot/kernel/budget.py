@@ -40,11 +40,8 @@ def exhausted(ceilings: Ceilings, spend: Spend) -> Shortage | None:
     if spend.time_s >= ceilings.time_s:
         return Shortage(what="time_s", asked=1, left=0)
     short = shortage(ceilings, spend, tokens=1, cost_usd=0.0)
-    if (
-        short is None
-        and ceilings.cost_usd is not None
-        and spend.usage.cost_usd >= ceilings.cost_usd
-    ):
+    # No money at all still buys what is free.
+    if short is None and ceilings.cost_usd and spend.usage.cost_usd >= ceilings.cost_usd:
         return Shortage(what="cost_usd", asked=0, left=0)
     return short
 
