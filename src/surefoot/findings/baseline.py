@@ -11,7 +11,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from surefoot.errors import SettingsError
-from surefoot.plain_files import read_plain
+from surefoot.plain_files import read_plain, write_whole
 from surefoot.values import Finding
 
 BASELINE_NAME: Final = "surefoot-baseline.json"
@@ -61,7 +61,7 @@ def read_baseline(path: Path) -> tuple[str, ...]:
 
 
 def write_baseline(path: Path, findings: Iterable[Finding]) -> None:
-    """Accept exactly `findings`; the file is replaced whole or not at all."""
+    """Accept exactly `findings`; as `plain_files.write_whole`."""
     entries = {
         f.fingerprint: _Entry(
             file=f.file,
@@ -74,6 +74,4 @@ def write_baseline(path: Path, findings: Iterable[Finding]) -> None:
     }
     ordered = sorted(entries.values(), key=lambda e: (e.file, e.tool, e.rule, e.fingerprint))
     text = _Baseline(version=1, findings=ordered).model_dump_json(indent=2)
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_text(f"{text}\n", "utf-8")
-    scratch.replace(path)
+    write_whole(path, f"{text}\n".encode())

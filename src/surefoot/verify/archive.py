@@ -33,11 +33,6 @@ def is_closed(story: Story) -> bool:
     return bool(story.ending) or story.state.status in _CLOSED
 
 
-def archive_folder(project: Project) -> Path:
-    """Where archived runs are."""
-    return project.archive
-
-
 @contextmanager
 def open_run(project: Project, given: str | None) -> Iterator[tuple[Project, RunId]]:
     """A run by its id or a unique part of it, out of its archive where it was archived.
@@ -57,7 +52,7 @@ def open_run(project: Project, given: str | None) -> Iterator[tuple[Project, Run
 
 
 def _archived(project: Project, given: str | None) -> Path | None:
-    ids = {p.stem: p for p in archive_folder(project).glob(f"*{_SUFFIX}")}
+    ids = {p.stem: p for p in project.archive.glob(f"*{_SUFFIX}")}
     if given is None:
         return None
     found = [i for i in ids if i == given] or [
@@ -88,7 +83,7 @@ def drop_unfinished(project: Project, now: datetime) -> Iterator[str]:
 
     Whoever archives holds the repository's own ledger, and so does the caller.
     """
-    folder = archive_folder(project)
+    folder = project.archive
     for path in sorted((*folder.glob(f"*{_FRESH}"), *folder.glob(f"*{_FRESH}.new"))):
         path.unlink()
         yield f"unfinished archive {path}"
@@ -107,7 +102,7 @@ def _is_of_plan(run_id: RunId, story: Story) -> bool:
 
 
 def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) -> Iterator[str]:
-    folder = archive_folder(project)
+    folder = project.archive
     folder.mkdir(parents=True, exist_ok=True)
     path, fresh = folder / f"{run_id}{_SUFFIX}", folder / f"{run_id}{_FRESH}"
     events = tuple(read_events(project.ledger_file(run_id)))
