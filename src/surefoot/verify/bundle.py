@@ -22,6 +22,7 @@ from surefoot.events.plans import ChildStarted
 from surefoot.events.work import GitStage, TestsRan
 from surefoot.gitops.history import make_repository, objects_of, pack_of, refs_of_run
 from surefoot.gitops.reading import tree_exists
+from surefoot.gitops.refs import checked
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.project import Places, Project, open_project, plan_run_of, scratch_of
@@ -222,6 +223,8 @@ def read_bundle(path: Path) -> tuple[Manifest, Mapping[str, bytes]]:
         odd = min(manifest.files.keys() ^ files.keys())
         raise LedgerError(f"{path}: {odd} is not both in the manifest and in the bundle")
     for name, data in files.items():
+        if ".." in PurePosixPath(name).parts:
+            raise LedgerError(f"{path}: {name} names a place outside of it")
         if digest(data) != manifest.files[name]:
             raise LedgerError(f"{path}: {name} does not have the hash that the manifest gives it")
     return manifest, files
@@ -243,9 +246,7 @@ def _manifest(path: Path, data: bytes) -> Manifest:
 def _unpacked(
     root: Path, manifest: Manifest, files: Mapping[str, bytes], places: Places
 ) -> Project:
-    runs = (manifest.run_id, *manifest.units)
-    if any(plan_run_of(unit) != manifest.run_id or "/" in unit for unit in manifest.units):
-        raise LedgerError("the bundle names units that are not its run's")
+    runs = _runs_of(manifest)
     ours = {n: oid for n, oid in manifest.refs.items() if any(_is_of(run, n) for run in runs)}
     foreign = ours.keys() != manifest.refs.keys() or not manifest.branch.startswith("refs/heads/")
     if foreign or not manifest.ends:
@@ -278,6 +279,17 @@ def _unpacked(
                 if path in (own / _EVENTS, own / "documents" / path.name):
                     (project.runs / run / path.name).write_bytes(data)
     return project
+
+
+def _runs_of(manifest: Manifest) -> tuple[RunId, ...]:
+    """The run and those of its units. Each id becomes a folder's name, and a bundle may come from anybody."""
+    try:
+        runs = tuple(checked(run) for run in (manifest.run_id, *manifest.units))
+    except UsageError as error:
+        raise LedgerError(f"the bundle names no run: {error}") from error
+    if any(plan_run_of(unit) != manifest.run_id for unit in manifest.units):
+        raise LedgerError("the bundle names units that are not its run's")
+    return runs
 
 
 def _is_of(run_id: RunId, ref: str) -> bool:

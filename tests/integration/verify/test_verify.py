@@ -6,9 +6,11 @@ import random
 import re
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench.stories import Story, make_project, stories, tell
@@ -19,6 +21,7 @@ from typer.testing import CliRunner
 from surefoot.assembly import Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.cli.main import app
+from surefoot.codec import digest
 from surefoot.documents import documents_of
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events.envelope import Event, Recorded
@@ -205,6 +208,48 @@ def test_a_damaged_bundle_is_refused(project: Project, tmp_path: Path) -> None:
     data[len(data) // 2] ^= 1
     path.write_bytes(bytes(data))
     with pytest.raises(LedgerError), open_bundle(path, elsewhere(tmp_path)):
+        pass
+
+
+def _rewritten(bundle: Path, about: Callable[[dict[str, Any]], None], more: str) -> None:
+    """The bundle again, with another manifest, and with a further file of this name."""
+    with zipfile.ZipFile(bundle) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(files.pop("manifest.json"))
+    files[more] = b"not theirs"
+    manifest["files"][more] = digest(files[more])
+    about(manifest)
+    with zipfile.ZipFile(bundle, "w") as archive:
+        for name, data in {"manifest.json": json.dumps(manifest), **files}.items():
+            archive.writestr(name, data)
+
+
+def test_a_bundle_is_unpacked_nowhere_else(project: Project, tmp_path: Path) -> None:
+    """Whoever wrote it cannot have a file put into a folder of the reader's: neither by its ids nor by its names."""
+    victim = tmp_path / "victim"
+
+    def absolute(manifest: dict[str, Any]) -> None:
+        manifest |= {"run_id": str(victim), "refs": {}}
+
+    def upwards(manifest: dict[str, Any]) -> None:
+        manifest |= {"run_id": "../../../../victim", "refs": {}}
+
+    def of_unit(manifest: dict[str, Any]) -> None:
+        manifest |= {"units": [f"{RUN}.{'/..' * 5}/victim"], "version": 2}
+
+    for about in (absolute, upwards, of_unit):
+        bundle = tmp_path / "run.zip"
+        write_bundle(project, RUN, bundle)
+        _rewritten(bundle, about, "documents/profile.sh")
+        with (
+            pytest.raises(LedgerError, match="names no run"),
+            open_bundle(bundle, elsewhere(tmp_path)),
+        ):
+            pass
+        assert not victim.exists()
+    write_bundle(project, RUN, bundle)
+    _rewritten(bundle, lambda _: None, "documents/..")
+    with pytest.raises(LedgerError, match="outside"), open_bundle(bundle, elsewhere(tmp_path)):
         pass
 
 
