@@ -12,15 +12,21 @@ from bench.letters import unit
 from bench.shelf import plan_of
 from tests.integration.plan_hands import Edits, git, good, hands_project, play
 
+from surefoot.app import start
+from surefoot.assembly import Request
+from surefoot.cli.common import surroundings
 from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.events.orchestration import NodeStarted, TurnClosed
 from surefoot.events.plans import MergeConflicted, UnitBlocked
+from surefoot.events.policy import PolicyResolved
 from surefoot.events.work import CommandRan
 from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
 from surefoot.nodes import NodeId
+from surefoot.people import Nobody, Quiet
 from surefoot.planrun.children import Order
-from surefoot.project import Project, open_project
+from surefoot.planrun.run import drive_plan
+from surefoot.project import Project, child_run, open_project
 from surefoot.values import (
     Complexity,
     RunId,
@@ -173,6 +179,19 @@ def test_units_share_the_ceiling_and_what_they_spend_is_the_plans(project: Proje
     assert most == 3000
     assert state is not None
     assert state.spend.reserved_tokens == 0
+
+
+def test_a_plan_without_money_gives_none_to_its_units(project: Project) -> None:
+    """A ceiling of nothing is a ceiling, also of each unit's own run, which would else have none."""
+    plan = plan_of(unit("a"))
+    model = f"scripted:{project.root.parent / 'model.json'}"
+    request = Request(issue=plan.issue, model=model, plan=plan, seed=3, cost_usd=0.0)
+    outcome = start(project, request, surroundings(Nobody(), Quiet()), driver=drive_plan)
+    run = child_run(RunId(outcome.summary["run_id"]), UnitId("a"), 1)
+    events = (recorded.event for recorded in read_events(project.ledger_file(run)))
+    ceilings = [e.cost_usd for e in events if isinstance(e, PolicyResolved)]
+    assert ceilings
+    assert all(usd is not None and usd < 1e-6 for usd in ceilings), ceilings
 
 
 def test_status_tells_from_another_process_what_is_done_runs_waits_or_is_blocked(

@@ -93,6 +93,8 @@ class Children:
             free = journal.state.reservations.get(known.started if known else EventId(""), (0, 0.0))
             tokens = max(order.share.tokens - used, 0)
             usd = max(order.share.cost_usd - spent.cost_usd, 0.0)
+            # A ceiling of no money is one: its shares are none, too.
+            is_limited = ceilings is not None and ceilings.cost_usd is not None
             if ceilings is not None and ceilings.tokens is not None:
                 gone = now.usage.prompt_tokens + now.usage.completion_tokens + now.reserved_tokens
                 gone -= free[0]
@@ -114,7 +116,7 @@ class Children:
             journal.record_all([begun], aside=True)
         return Cost(
             tokens=max(used + tokens, 1) if order.share.tokens else 0,
-            cost_usd=max(spent.cost_usd + usd, _LEAST_USD) if order.share.cost_usd else 0.0,
+            cost_usd=max(spent.cost_usd + usd, _LEAST_USD) if is_limited else 0.0,
         )
 
     def _run(self, order: Order, run_id: RunId, before: RunState | None, life: Cost) -> None:
