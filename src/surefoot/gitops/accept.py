@@ -328,6 +328,7 @@ def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted
     )
     try:
         with uninterrupted():
+            _refuse_other_branch(git, accepted.branch)
             refs.refuse_held(git, RefChange(name="HEAD", new=accepted.commit, old=accepted.onto))
             with _taken_back(git, accepted):
                 _merge(user, accepted.commit)
@@ -336,6 +337,16 @@ def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted
             f"git will not move {accepted.branch}: {error.stderr.strip()!r}; mend that and accept again"
         ) from error
     run_post_commit(repository)
+
+
+def _refuse_other_branch(git: Git, branch: str) -> None:
+    """The gates and hooks may have taken an hour, in which the user went on: a merge moves whatever is checked out now."""
+    here = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1)).line
+    if here != branch:
+        raise AcceptError(
+            f"{here or 'a detached HEAD'} was checked out in place of {branch} meanwhile; nothing was changed, "
+            f"run `git switch {branch.removeprefix('refs/heads/')}` and accept again"
+        )
 
 
 def _merge(user: Git, commit: CommitId) -> None:

@@ -111,6 +111,25 @@ def test_accepting_twice_gives_the_first_answer(user: ScratchRepository) -> None
     assert (user.root / "src" / "new.py").exists()
 
 
+@pytest.mark.parametrize("away", [("-q", "-c", "other"), ("-q", "--detach")])
+def test_a_branch_that_is_left_meanwhile_is_waited_for(
+    user: ScratchRepository, away: tuple[str, ...]
+) -> None:
+    """Who goes to another branch while the gates run has nothing put there, although it stands at the same commit."""
+    run(user)
+    user.commit({"README.md": "later\n"})
+
+    def verify(_: Result) -> None:
+        user.git("switch", *away)
+
+    tip = user.git("rev-parse", "main")
+    with pytest.raises(AcceptError, match="git switch main"):
+        accept(found(user), RUN, home=user.home, message=MESSAGE, verify=verify)
+    assert user.git("rev-parse", "main", "HEAD").split() == [tip, tip]
+    user.git("switch", "-q", "main")
+    assert take(user, Gates()).onto == tip
+
+
 def test_milestones_are_put_onto_one_commit(user: ScratchRepository) -> None:
     """It is the branch's old tip, the first time and when it is asked for again."""
     run(user, {"src/util.py": "VALUE = 2\n"}, {"src/app.py": FIXED})
