@@ -247,6 +247,15 @@ def test_a_value_that_only_its_key_gives_away_is_hidden() -> None:
     }
 
 
+@pytest.mark.parametrize("value", [1, None, [], {}, {"a": 2}, "0" * 40, ["x"], "x"])
+def test_a_secret_that_is_a_key_is_hidden_whatever_stands_under_it(
+    ledger: Ledger, value: object
+) -> None:
+    """A table of counts by header, say, whose values are no texts."""
+    data = codec.canonical({"counts": {HIDDEN: value}})
+    assert json.loads(ledger.get(ledger.put(data))) == {"counts": {"[redacted:test]": value}}
+
+
 @pytest.mark.parametrize("digest", ["0" * 64, "../../etc/passwd", "", "A" * 64])
 def test_a_blob_that_is_not_there_is_an_error(ledger: Ledger, digest: str) -> None:
     """Also for names that are no digests."""

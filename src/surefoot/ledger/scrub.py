@@ -64,13 +64,16 @@ def _is_clean(plain: object, redact: Redact) -> bool:
 
 
 def _collect(plain: dict[str, object] | list[object], key: str, lines: list[str]) -> None:
-    """One line a string, with the key that it stands under: `"password": "x"` says more than `x`."""
+    """One line a string, with the key that it stands under: `"password": "x"` says more than `x`; else the key alone."""
+    is_named = isinstance(plain, dict)
     pairs = plain.items() if isinstance(plain, dict) else ((key, value) for value in plain)
     for name, value in pairs:
-        if isinstance(value, str):
-            if not _is_id(value):
-                lines.append(_entry(name, value))
-        elif isinstance(value, _NESTED):
+        if isinstance(value, str) and not _is_id(value):
+            lines.append(_entry(name, value))
+            continue
+        if is_named:
+            lines.append(name)
+        if isinstance(value, _NESTED):
             _collect(value, name, lines)
 
 
