@@ -14,6 +14,7 @@ from surefoot.events.plans import RunArchived
 from surefoot.gitops.collect import remove_run
 from surefoot.ledger import FileLedger, read_events
 from surefoot.ledger.blobs import BlobStore
+from surefoot.ledger.disk import sync_directory, told
 from surefoot.project import Project, plan_run_of
 from surefoot.report import Story
 from surefoot.values import Digest, RunId, RunStatus
@@ -119,6 +120,8 @@ def _archive(project: Project, own: FileLedger, run_id: RunId, now: datetime) ->
             yield f"kept run {run_id}, which does not verify: {fault}"
             return
         fresh.replace(path)
+    with told("archive a run in", folder):
+        sync_directory(folder)  # also where it is a killed `gc` that has renamed it
     try:
         removed = remove_run(project.repository, run_id, project.home)
     except (UsageError, RepositoryError) as error:

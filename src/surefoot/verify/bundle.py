@@ -6,6 +6,7 @@ A zip archive: `manifest.json` (version, run, refs, and the SHA-256 of everythin
 documents in `units/<run>/`. It is read strictly: a name or a hash that the manifest does not have is refused.
 """
 
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -180,6 +181,8 @@ def _write(path: Path, files: Mapping[str, bytes]) -> None:
                 info.compress_type = zipfile.ZIP_DEFLATED
                 info.external_attr = 0o644 << 16
                 archive.writestr(info, data)
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())  # `gc` removes the run that it stands for
         unfinished.replace(path)
     except OSError as error:
         raise EnvironmentBrokenError(

@@ -316,6 +316,25 @@ def test_an_old_closed_run_is_archived_and_verifies_from_there(
     assert any(isinstance(e, RunsCollected) for e in own)
 
 
+def test_an_archive_is_on_the_disk_before_anything_of_its_run_goes(
+    tmp_path: Path, around: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut right after `gc` leaves one of the two: the file's bytes and its name are as durable as what is removed."""
+    project = make_project(tmp_path)
+    tell(project, story("accepted"), RUN, around)
+    synced: dict[int, bool] = {}
+    plain = os.fsync
+
+    def fsync(fd: int) -> None:
+        plain(fd)
+        synced[os.fstat(fd).st_ino] = bool(_refs(project, RUN))
+
+    monkeypatch.setattr("os.fsync", fsync)
+    assert any(f"archived run {RUN}" in line for line in collect(project, around, keep_days=0))
+    archive = project.archive / f"{RUN}.zip"
+    assert [synced.get(path.stat().st_ino) for path in (archive, archive.parent)] == [True, True]
+
+
 def test_the_rest_of_an_archived_run_goes(tmp_path: Path, around: Surroundings) -> None:
     """A `gc` that was killed while it emptied the run's folder may have come as far as the ledger."""
     project = make_project(tmp_path)
