@@ -1,5 +1,6 @@
 """What a run says at its end: for people as Markdown, for programs as one JSON object. Pure: a fold of the ledger."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
@@ -25,6 +26,7 @@ from surefoot.events.work import (
 )
 from surefoot.kernel.state import RunState, fold
 from surefoot.kernel.strength import by_form, in_words, is_strong, shown_together, unnoticed
+from surefoot.policy.redaction import redact
 from surefoot.values import Diff, Evidence, ReportState, RunStatus, Severity
 
 SUMMARY_SCHEMA = 1
@@ -282,7 +284,15 @@ def _changed(diff: Diff | None, status: RunStatus) -> list[str]:
     if diff is None or not diff.files:
         return ["## What changed", "", "Nothing.", ""]
     word = "What changed" if status is RunStatus.COMPLETE else "What was kept so far"
-    return [f"## {word}", "", "```diff", *diff.patch.rstrip().split("\n"), "```", ""]
+    # Git knows of no redaction, and the lines beside a change are the user's.
+    return [f"## {word}", "", *_fenced(redact(diff.patch).rstrip()), ""]
+
+
+def _fenced(patch: str) -> list[str]:
+    """A patch as a block that nothing in it can end: a fence of its own may stand in a line of it."""
+    longest = max(map(len, re.findall("`+", patch)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}diff", *patch.split("\n"), fence]
 
 
 def _evidence(story: Story) -> list[str]:
@@ -327,7 +337,7 @@ def _strength(state: RunState) -> list[str]:
         first, each = alike[0], f", each of {len(alike)}," if len(alike) > 1 else ""
         why = "passes every test" if first.ended == "survived" else "gave no clear answer"
         lines += [f"A wrong `{first.file}:{first.line}`{each} {why}:", ""]
-        lines += ["```diff", *shown_together(alike).split("\n"), "```", ""]
+        lines += [*_fenced(shown_together(alike)), ""]
     return lines
 
 
