@@ -461,6 +461,14 @@ def test_short_and_empty_values_are_left_alone() -> None:
     assert Redactor(["", "1", "true", "  short  "])("1 is true, short") == "1 is true, short"
 
 
+@pytest.mark.parametrize("value", ["postgres", "password", "Password", "username"])
+def test_a_value_that_is_known_to_all_is_left_alone(value: str) -> None:
+    """`PGPASSWORD=postgres` would hide names of files and variables, from the record and from models that have to edit them."""
+    text = f"src/{value.lower()}.py: def check({value}): ..."
+    assert Redactor([value])(text) == text
+    assert Redactor([f"{value}-4711"])(f"{value}-4711") == "[redacted:value]"
+
+
 @pytest.mark.parametrize("value", ["redacted", "[redacted:value]", "value] [r", "redacted:value"])
 def test_a_value_made_of_the_marker_itself_comes_to_an_end(value: str) -> None:
     """A marker is never looked into, so hiding stops."""

@@ -38,14 +38,15 @@ def redact(text: str) -> str:
 class Redactor:
     """`redact`, and these very values as well (the environment's secrets), also URL-quoted or inside JSON.
 
-    A value of fewer than 8 characters is left alone: hiding it would tear up ordinary text.
+    A value of fewer than 8 characters is left alone: hiding it would tear up ordinary text. So is one that is known to all,
+    such as `password` or `postgres` in a development environment: it is no secret, and code is full of these words.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         forms: set[str] = set()
         for value in values:
             stripped = value.strip()
-            if len(stripped) >= _MIN_VALUE_CHARS:
+            if len(stripped) >= _MIN_VALUE_CHARS and not _KNOWN_TO_ALL.fullmatch(stripped):
                 forms |= {stripped, quote(stripped, safe="", errors="surrogateescape")}
                 forms |= {
                     json.dumps(stripped, ensure_ascii=escaped)[1:-1] for escaped in (True, False)
