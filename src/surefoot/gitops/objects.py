@@ -24,6 +24,21 @@ _DIFFS: Final = 4
 _LISTINGS: Final = 16
 """Trees whose listing is remembered; a turn asks about its own, the head's and the base's again and again."""
 
+_NO_ATTRIBUTES: Final = Path("/proc")
+"""A folder in which git finds no attributes for any path."""
+_BY_TREES: Final[Mapping[str, str | Path]] = {
+    "GIT_WORK_TREE": _NO_ATTRIBUTES,
+    "GIT_INDEX_FILE": _NO_ATTRIBUTES / "none",
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+_PLAIN: Final = (
+    "core.attributesFile=/dev/null",
+    "core.quotePath=true",
+    "diff.suppressBlankEmpty=false",
+)
+"""What a diff says follows from its two trees alone: it is derived again on another machine, and attributes could hide a
+change from who has to judge it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -90,6 +105,7 @@ class Objects:
         self._numbers = itertools.count()
         self._listings: OrderedDict[TreeId, Mapping[str, Entry]] = OrderedDict()
         self._diffs: OrderedDict[tuple[TreeId, TreeId], Diff] = OrderedDict()
+        self._differ = git.bound(cwd=_NO_ATTRIBUTES, variables=_BY_TREES, settings=_PLAIN)
         self.blobs = Blobs(git)
 
     def listing(self, tree: TreeId) -> Mapping[str, Entry]:
@@ -138,7 +154,7 @@ class Objects:
         shape = ("-r", "-z", "--raw", "--numstat", "--patch", "--full-index", "--no-renames")
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-        output = self._git.run("diff-tree", *shape, *plain, *prefixes, before, after).stdout
+        output = self._differ.run("diff-tree", *shape, *plain, *prefixes, before, after).stdout
         files, patch, entries = _parse_diff(output)
         if before in self._listings and after not in self._listings:
             self._keep(after, _changed(self._listings[before], entries))

@@ -12,7 +12,7 @@ from surefoot.errors import GitError
 from surefoot.gitops import Repository
 from surefoot.gitops.objects import Objects
 from surefoot.testing.repository import ScratchRepository
-from surefoot.values import TreeId
+from surefoot.values import Diff, TreeId
 
 FIRST, SECOND = "src/app.py", "src/util.py"
 
@@ -87,3 +87,54 @@ def test_half_a_blob_is_no_blob(user: ScratchRepository) -> None:
     store, tree = objects(user, "read -r one; printf '%s blob 10\\nabc' $one; exit")
     with pytest.raises(GitError, match="it ended after 3 of 10 bytes"):
         store.read(tree, FIRST)
+
+
+def attributes(user: ScratchRepository, line: str) -> Path:
+    """A file of attributes that is the user's, not the repository's."""
+    path = user.folder / "attributes"
+    path.write_text(line)
+    return path
+
+
+OURS = "def one():\n    a = 1\n\n    b = 2\n\n    c = 3\n\n    d = 4\n\n    e = 5\n"
+HIDES = "*.py -diff\n"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "core.quotePath=false",
+        "diff.suppressBlankEmpty=true",
+        "diff.algorithm=patience",
+        "diff.context=0",
+        "diff.noprefix=true",
+        "diff.mnemonicPrefix=true",
+        "diff.renames=copies",
+        "diff.indentHeuristic=false",
+        "diff.external=true",
+        "color.ui=always",
+        "core.attributesFile",
+        ".gitattributes",
+    ],
+)
+def test_a_diff_follows_from_its_trees_alone(user: ScratchRepository, setting: str) -> None:
+    """Whoever verifies a run elsewhere has other settings; and no attribute hides a change from who judges it."""
+    user.commit({"größe.py": OURS, "a.py": "A = 1\n"})
+    before = TreeId(user.git("rev-parse", "HEAD^{tree}"))
+    user.commit({"größe.py": OURS.replace("e = 5", "e = 6"), "a.py": "A = 2\n"})
+    after = TreeId(user.git("rev-parse", "HEAD^{tree}"))
+
+    def diff() -> Diff:
+        return Objects(
+            Repository.discover(user.root, user.env).git(), user.folder, len(after)
+        ).diff(before, after)
+
+    plain = diff()
+    assert "+    e = 6" in plain.patch
+    if setting == ".gitattributes":
+        user.write({setting: HIDES})
+    elif setting == "core.attributesFile":
+        user.git("config", setting, str(attributes(user, HIDES)))
+    else:
+        user.git("config", *setting.split("="))
+    assert diff() == plain
