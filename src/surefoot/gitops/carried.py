@@ -124,7 +124,10 @@ def _relative(path: str) -> str:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a file, link or folder with modes and times; sockets and the like are left out."""
+    """Copy a file, link or folder with modes and times; sockets and the like are left out.
+
+    So is what goes meanwhile: it is the user's, whose own programs write there, too.
+    """
     mode = source.lstat().st_mode
     if stat.S_ISLNK(mode):
         target.symlink_to(source.readlink())
@@ -133,7 +136,8 @@ def copy_tree(source: Path, target: Path) -> None:
     elif stat.S_ISDIR(mode):
         target.mkdir()
         for entry in list(os.scandir(source)):
-            copy_tree(Path(entry.path), target / entry.name)
+            with contextlib.suppress(FileNotFoundError):
+                copy_tree(Path(entry.path), target / entry.name)
         shutil.copystat(source, target)
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import stat
 import subprocess
 import threading
@@ -18,6 +19,7 @@ from surefoot.errors import (
 )
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import accept, reject
+from surefoot.gitops.carried import copy_tree
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.checkouts import (
@@ -298,6 +300,30 @@ def test_submodules_are_there_read_only_as_recorded_and_in_every_tree(
     user.git("submodule", "deinit", "-q", "--force", "vendor/lib")
     with reopen_workspace(found(user), RUN, home=user.home) as workspace:
         assert list((workspace.path / "vendor" / "lib").iterdir()) == []
+
+
+def test_what_goes_while_it_is_carried_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user's own tests rename compiled files in an environment that a run copies for every checkout."""
+    source, target = tmp_path / "venv", tmp_path / "copy"
+    source.mkdir()
+    for name in ("a.pyc.1", "b.pyc.2", "c.pyc.3"):
+        (source / name).write_text(name)
+    plain = shutil.copystat
+
+    def copystat(one: Path, other: Path) -> None:
+        for path in source.iterdir():
+            if path != one:
+                path.unlink()
+        plain(one, other)
+
+    monkeypatch.setattr("shutil.copystat", copystat)
+    copy_tree(source, target)
+    [copied] = target.iterdir()
+    assert copied.read_text() == copied.name
+    with pytest.raises(FileNotFoundError):
+        copy_tree(source / "never", tmp_path / "other")
 
 
 def test_carried_paths_are_copies_outside_every_tree(user: ScratchRepository) -> None:
