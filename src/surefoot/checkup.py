@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, Self
 
 from surefoot.assembly import Frozen, Request, Surroundings, lineup_of
-from surefoot.errors import RepositoryError, SurefootError
-from surefoot.gitops import check_git
+from surefoot.errors import RepositoryError, SettingsError, SurefootError
+from surefoot.gitops import Repository, check_git
 from surefoot.models import KnownModel, known_models
-from surefoot.project import Places, open_project
+from surefoot.project import Places, Project, open_project
 from surefoot.sandbox import ProbeResult, conformance, open_processes
 from surefoot.suite import SuitePlan, detect
 from surefoot.values import Issue, SandboxLevel
@@ -53,17 +53,19 @@ def examine(repo: Path, places: Places, around: Surroundings) -> tuple[Check, ..
         ("disk", lambda: _disk(places)),
         ("repository", lambda: _repository(repo, places, around)),
     )
-    found: list[Check] = []
-    for name, body in bodies:
-        try:
-            found += body()
-        except SurefootError as error:
-            found.append(Check.failed(name, str(error)))
-        except OSError as error:
-            told = f"{error.filename}: {error.strerror}"
-            mend = "set SUREFOOT_HOME to a folder that can be written"
-            found.append(Check(name=name, ok=False, detail=told, mend=mend))
-    return tuple(found)
+    return tuple(check for name, body in bodies for check in _tried(name, body))
+
+
+def _tried(name: str, body: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """The checks of a part, and under its name what broke it off."""
+    try:
+        yield from body()
+    except SurefootError as error:
+        yield Check.failed(name, str(error))
+    except OSError as error:
+        told = f"{error.filename}: {error.strerror}"
+        mend = "set SUREFOOT_HOME to a folder that can be written"
+        yield Check(name=name, ok=False, detail=told, mend=mend)
 
 
 def _git(around: Surroundings) -> Iterator[Check]:
@@ -95,7 +97,7 @@ def _models(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]
     embedded = {m.spec: m for m in known_models(places.cache)}
     try:
         project = open_project(repo, places)
-    except RepositoryError:  # told by the check of the repository
+    except (RepositoryError, SettingsError):  # told by the checks of the repository
         for model in embedded.values():
             yield _embedded(model, model.spec)
         return
@@ -129,20 +131,34 @@ def _disk(places: Places) -> Iterator[Check]:
 
 
 def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Check]:
-    project = open_project(repo, places)
-    project.repository.require_branch()
-    yield Check(
-        name="repository",
-        ok=True,
-        detail=f"{project.root} on {project.repository.branch}"
-        + (" (uncommitted changes stay out of the work)" if project.repository.dirty else ""),
-    )
+    try:
+        project = open_project(repo, places)
+    except SettingsError as error:
+        yield _checkout(Repository.discover(repo))
+        yield Check.failed("settings", str(error))
+        return
+    yield _checkout(project.repository)
     yield Check.judged(
         "settings",
         ok=not project.untrusted,
         detail="surefoot.toml is read" if project.settings_hash else "no surefoot.toml; defaults",
         mend=f"{', '.join(project.untrusted)} have no effect until `surefoot trust`",
     )
+    yield from _tried("lock", lambda: _lock(project))
+    yield from _tried("tests", lambda: _tests(project, around))
+
+
+def _checkout(repository: Repository) -> Check:
+    repository.require_branch()
+    return Check(
+        name="repository",
+        ok=True,
+        detail=f"{repository.root} on {repository.branch}"
+        + (" (uncommitted changes stay out of the work)" if repository.dirty else ""),
+    )
+
+
+def _lock(project: Project) -> Iterator[Check]:
     locked = project.lock.reason()
     yield Check.judged(
         "lock",
@@ -150,6 +166,9 @@ def _repository(repo: Path, places: Places, around: Surroundings) -> Iterator[Ch
         detail=f"locked: {locked}" if locked else "not locked",
         mend="`surefoot unlock`",
     )
+
+
+def _tests(project: Project, around: Surroundings) -> Iterator[Check]:
     test = project.settings.test
     plan = detect(
         project.root,

@@ -38,6 +38,21 @@ def test_it_tells_all_else_outside_of_a_repository(surefoot: Surefoot, tmp_path:
     assert checks(done.stdout, "model")[0][5:].startswith("model      embedded")
 
 
+def test_what_is_wrong_stands_under_its_own_name(surefoot: Surefoot, patient: Path) -> None:
+    """Settings that cannot be read are told once, and tests that are not found are no fault of the repository."""
+    settings = patient / "surefoot.toml"
+    settings.write_text("[run\n")
+    told = surefoot("doctor", cwd=patient).stdout
+    assert [line[5:13] for line in told.splitlines() if "is not TOML" in line] == ["settings"]
+    assert checks(told, "repository")[0].startswith("ok")
+    assert checks(told, "model")[0][5:].startswith("model      embedded")
+    settings.write_text('[test]\npython = "nowhere/python"\n')
+    told = surefoot("doctor", cwd=patient).stdout
+    assert [c[:4] for c in checks(told, "repository")] == ["ok  "]
+    (lacks,) = checks(told, "tests")
+    assert lacks.startswith("FAIL tests      `[test] python` is 'nowhere/python'")
+
+
 def test_a_home_that_cannot_be_written_is_one_check(surefoot: Surefoot, patient: Path) -> None:
     """The others are told all the same."""
     (patient / "file").write_text("")
