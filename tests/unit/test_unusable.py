@@ -11,6 +11,19 @@ pytest: error: unrecognized arguments: --cov=semver
   rootdir: /tmp/semver
 
 """
+CONFTEST = """ImportError while loading conftest '/tmp/shop/conftest.py'.
+conftest.py:2: in <module>
+    import app
+app.py:9: in <module>
+    DB = connect(os.environ["DB_URL"])
+E   KeyError: 'DB_URL'
+
+During handling of the above exception, another exception occurred:
+conftest.py:4: in <module>
+    raise NotConfigured(text)
+E   shop.NotConfigured: set DB_URL
+E     or write shop.ini
+"""
 
 
 def report(state: ReportState, *, reason: str = "", output: str = "") -> TestReport:
@@ -21,6 +34,8 @@ def report(state: ReportState, *, reason: str = "", output: str = "") -> TestRep
     ("output", "told"),
     [
         (USAGE, "(pytest: error: unrecognized arguments: --cov=semver)"),
+        (CONFTEST, "(shop.NotConfigured: set DB_URL)"),
+        (CONFTEST[: CONFTEST.index("\n\n")], "(KeyError: 'DB_URL')"),
         ("collected 0 items\n\nno tests ran in 0.01s\n", "(no tests ran in 0.01s)"),
         ("3 errors found\nthe end\n", "(the end)"),
         ("", "`[test] command`"),
@@ -29,6 +44,14 @@ def report(state: ReportState, *, reason: str = "", output: str = "") -> TestRep
 def test_the_line_that_names_an_error_is_told(output: str, told: str) -> None:
     """A project whose plugin is not installed is told which option is unknown, and not only that it has no tests."""
     assert unusable(report(ReportState.NOTHING_COLLECTED, output=output)).endswith(told)
+
+
+def test_what_was_raised_is_told_rather_than_that_nothing_ran() -> None:
+    """The exit code of a run whose conftest cannot be imported speaks of its arguments."""
+    said = unusable(
+        report(ReportState.NOTHING_COLLECTED, reason="no test was found", output=CONFTEST)
+    )
+    assert said.endswith("(shop.NotConfigured: set DB_URL)")
 
 
 @pytest.mark.parametrize("state", [ReportState.TIMEOUT, ReportState.CRASHED])

@@ -23,6 +23,8 @@ def summarise(audit: Audit) -> AuditSummary:
 
 
 _ERROR = re.compile(r"\berror:", re.IGNORECASE)
+_RAISED = re.compile(r"^E {3}(?=\S)")
+"""How pytest begins what an import raised: the exception's first line; those after it are further in."""
 _UNUSABLE: Mapping[ReportState, str] = {
     ReportState.TIMEOUT: "the tests did not end in time; raise `[test] timeout_s`",
     ReportState.CRASHED: "the test process died before it finished",
@@ -43,7 +45,7 @@ _ENDED: Final = frozenset({ReportState.TIMEOUT, ReportState.CRASHED})
 def unusable(report: TestReport) -> str:
     """Why a baseline cannot be built on, in one sentence, with what was found.
 
-    That is what Surefoot found out itself, and the runner's last line that names an error, else its last.
+    That is what Surefoot found out itself, and the runner's last line that names an error or what was raised, else its last.
     """
     told = _UNUSABLE[report.state]
     if report.state in _OURS | _ENDED and report.reason:
@@ -51,7 +53,8 @@ def unusable(report: TestReport) -> str:
         if report.state in _OURS:
             return told
     lines = [line.strip() for line in report.output.splitlines() if line.strip()]
-    errors = [line for line in lines if _ERROR.search(line)]
+    raised = [_RAISED.sub("", line) for line in lines if _RAISED.search(line)]
+    errors = [line for line in lines if _ERROR.search(line)] or raised
     seen = "" if report.state in _ENDED else report.reason
     tail = errors[-1] if errors else seen or (lines or [""])[-1]
     return f"{told} ({tail[:200]})" if tail else told
