@@ -1,6 +1,6 @@
 """A user's repository as Surefoot sees it: settings, trust, lock and the `.surefoot` folder. Reads only until `prepare`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,6 +131,10 @@ class Project:
         """All plannings of this repository, oldest first."""
         return _folders(self.plans)
 
+    def archived(self) -> Mapping[RunId, Path]:
+        """The files of the runs that were put away, oldest first."""
+        return {RunId(file.stem): file for file in sorted(self.archive.glob("*.zip"))}
+
     def find_run(self, given: str | None) -> RunId:
         """A run by its id, a unique beginning or end of it, or the last one.
 
@@ -138,11 +142,43 @@ class Project:
             UsageError: There is none, or more than one.
         """
         ids = self.run_ids()
+        if given is not None and not _near(given, ids):
+            self._refuse_plan(given)
+            self._refuse_archived(given)
         if not ids:
-            raise UsageError("this repository has no runs yet; `surefoot solve` makes one")
+            raise UsageError(self._without_runs(given))
         if given is None:
             return plan_run_of(ids[-1])
         return _one(given, ids, "run")
+
+    def _refuse_plan(self, given: str) -> None:
+        found = _near(given, self.plan_ids())
+        if len(found) == 1:
+            raise UsageError(
+                f"{found[0]} is a plan and no run; `surefoot explain {found[0]}` tells how it came about, and "
+                f"`surefoot run {found[0]}` executes it"
+            )
+
+    def _refuse_archived(self, given: str) -> None:
+        archived = self.archived()
+        found = _near(given, tuple(archived))
+        if len(found) == 1:
+            file = archived[found[0]]
+            raise UsageError(
+                f"run {found[0]} is archived in {file}; `surefoot verify {found[0]}` and "
+                f"`surefoot replay --bundle {file}` read it there"
+            )
+
+    def _without_runs(self, given: str | None) -> str:
+        archived = tuple(self.archived())
+        if not archived:
+            return "this repository has no runs yet; `surefoot solve` makes one"
+        if given is not None:
+            return f"no run is called {given!r}; the last ones are {', '.join(archived[-3:])}"
+        return (
+            f"all of this repository's runs are archived; the last one is {archived[-1]}, and "
+            f"`surefoot verify {archived[-1]}` reads it"
+        )
 
     def find_plan(self, given: str | None) -> RunId:
         """A plan by its id, a unique beginning or end of it, or the last one.
@@ -160,7 +196,10 @@ class Project:
         plans = self.plan_ids()
         if given is None or not plans:
             return self.find_run(given)
-        return _one(given, (*self.run_ids(), *plans), "run or plan")
+        ids = (*self.run_ids(), *plans)
+        if not _near(given, ids):
+            self._refuse_archived(given)
+        return _one(given, ids, "run or plan")
 
     def ledger_file(self, run_id: RunId) -> Path:
         """The JSONL of a run, or of a planning."""
@@ -267,9 +306,13 @@ def _holds_any(folder: Path) -> bool:
         return True  # whoever reads its ledger is told
 
 
+def _near(given: str, ids: Sequence[RunId]) -> list[RunId]:
+    return [i for i in ids if i.startswith(given) or i.endswith(given)]
+
+
 def _one(given: str, ids: Sequence[RunId], word: str) -> RunId:
+    near = _near(given, ids)
     # A plan run is meant before the runs of its units, whose ids begin with its own.
-    near = [i for i in ids if i.startswith(given) or i.endswith(given)]
     found = [i for i in ids if i == given] or [i for i in near if plan_run_of(i) == i] or near
     if len(found) != 1:
         told = f"{len(found)} ids fit" if found else f"no {word} is called"

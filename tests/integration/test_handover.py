@@ -202,6 +202,39 @@ def test_an_empty_folder_is_no_run(project: Project, around: Surroundings, scrip
     assert not empty.exists()
 
 
+def test_a_run_that_is_archived_is_not_told_as_never_made(project: Project) -> None:
+    """Who asks for it is told where it is, and what reads it there."""
+    file = project.archive / f"{RUN}.zip"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    for ask in (project.find_run, project.find_record):
+        for given in (RUN, RUN[-4:]):
+            with pytest.raises(UsageError) as refused:
+                ask(given)
+            assert str(refused.value) == (
+                f"run {RUN} is archived in {file}; `surefoot verify {RUN}` and `surefoot replay --bundle {file}` read it there"
+            )
+        with pytest.raises(UsageError, match=r"runs are archived; the last one is .*-abcd"):
+            ask(None)
+        with pytest.raises(UsageError, match="no run is called 'beef'"):
+            ask("beef")
+
+
+def test_a_plan_that_is_asked_for_as_a_run_is_told_as_one(project: Project) -> None:
+    """Nothing of it was executed yet, so most commands have nothing to say of it."""
+    plan = project.plans / "plan-20261122-101500-cafe"
+    plan.mkdir(parents=True)
+    (plan / "events.jsonl").write_text("")
+    assert project.find_record("cafe") == plan.name
+    for given in (plan.name, "cafe"):
+        with pytest.raises(
+            UsageError, match=f"{plan.name} is a plan and no run; `surefoot explain"
+        ):
+            project.find_run(given)
+    with pytest.raises(UsageError, match="no runs yet"):
+        project.find_run(None)
+
+
 def test_what_is_left_of_a_run_that_lost_its_ledger_stays(
     project: Project, around: Surroundings
 ) -> None:

@@ -53,7 +53,7 @@ def open_run(project: Project, given: str | None) -> Iterator[tuple[Project, Run
 
 
 def _archived(project: Project, given: str | None) -> Path | None:
-    ids = {p.stem: p for p in project.archive.glob(f"*{_SUFFIX}")}
+    ids = project.archived()
     if given is None:
         return None
     found = [i for i in ids if i == given] or [
