@@ -1,10 +1,11 @@
 """Reading runs back: queries over the projection, and `verify`. Nothing here asks a model or writes into a run."""
 
 import difflib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from typing import get_args
+from typing import Final, get_args
 
 from surefoot.errors import UsageError
 from surefoot.events.classes import EventClass
@@ -26,6 +27,7 @@ _CLASSES: tuple[EventClass, ...] = (
     "policy",
     "cost",
 )
+_TURN: Final = re.compile(r".+\.t\d+", re.ASCII)
 
 
 @contextmanager
@@ -102,7 +104,8 @@ def query(
     """Events for which all that is given holds, in order.
 
     Raises:
-        UsageError: `event_class` is not one of the seven, or `kind` not one of their types.
+        UsageError: `event_class` is not one of the seven, `kind` not one of their types, or `turn` or `cause` can be
+            the name of no turn or event.
     """
     known = next((c for c in _CLASSES if c == event_class), None)
     if event_class is not None and known is None:
@@ -115,12 +118,16 @@ def query(
             else "; `surefoot events` without it shows which there are"
         )
         raise UsageError(f"type {kind!r} is unknown{told}")
+    if turn is not None and not _TURN.fullmatch(turn):
+        raise UsageError(
+            f"{turn!r} is not a turn's id; one looks like fix-1.t2, the second turn on unit fix-1"
+        )
     with projection(project) as found:
         return found.query(
             trace=trace,
-            turn=TurnId(turn) if turn else None,
+            turn=TurnId(turn) if turn is not None else None,
             event_class=known,
             kind=kind,
-            cause=EventId(cause) if cause else None,
+            cause=EventId(cause) if cause is not None else None,
             limit=limit,
         )

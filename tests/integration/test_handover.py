@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -200,6 +201,29 @@ def test_an_empty_folder_is_no_run(project: Project, around: Surroundings, scrip
     assert project.find_run(None) == RUN
     assert f"run {empty.name}, which never began" in collect(project, around, keep_days=0)
     assert not empty.exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"turn": "1"}, "'1' is not a turn's id; one looks like fix-1.t2"),
+        ({"cause": "77"}, "'77' is not an event id; one looks like 20"),
+    ],
+)
+def test_what_can_be_no_turn_or_event_is_told(
+    project: Project,
+    around: Surroundings,
+    scripted: str,
+    asked: dict[str, str],
+    told: str,
+) -> None:
+    """Nobody takes it for an answer that there is nothing: `explain` writes of turn 1 and of #77."""
+    opened(project, around, scripted, RunStatus.BLOCKED)
+    every = {"turn": None, "event_class": None, "kind": None, "cause": None}
+    with pytest.raises(UsageError, match=re.escape(told)):
+        query(project, trace=RUN, limit=9, **{**every, **asked})
+    last = query(project, trace=RUN, limit=9, **every)[-1].event_id
+    assert query(project, trace=RUN, limit=9, **{**every, "cause": last}) == ()
 
 
 def test_a_run_that_is_archived_is_not_told_as_never_made(project: Project) -> None:
@@ -461,7 +485,7 @@ def test_events_are_a_line_each(
     kinds = [r.event.kind for r in read_events(project.ledger_file(RUN))]
     lines = surefoot("events", "--json", cwd=project.root).stdout.splitlines()
     assert [json.loads(line)["event"]["kind"] for line in lines] == kinds
-    none = surefoot("events", "--json", "--turn", "t9", cwd=project.root)
+    none = surefoot("events", "--json", "--turn", "fix-1.t9", cwd=project.root)
     assert (none.returncode, none.stdout) == (0, "")
     page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()
     section = page.partition("## surefoot events")[2].partition("\n## ")[0]

@@ -119,8 +119,11 @@ class Projection:
     ) -> tuple[Recorded, ...]:
         """Events for which all that is given holds, ordered by trace and by place in it.
 
-        `after` is the last event of the page before. Raises `LedgerError` when the file cannot be read.
+        `after` is the last event of the page before. Raises `UsageError` when `after` or `cause` can be the id of no event,
+        `LedgerError` when the file cannot be read.
         """
+        if cause is not None:
+            _split(cause)
         wanted = {
             "trace": trace,
             "cause": cause,
