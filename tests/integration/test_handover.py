@@ -492,6 +492,17 @@ def test_events_are_a_line_each(
     assert "Print one JSON object a line, a line an event" in section
 
 
+def test_what_reject_tells_a_program_is_what_the_reference_says(
+    project: Project, around: Surroundings, scripted: str, surefoot: Surefoot
+) -> None:
+    """Each key of it, and no other."""
+    opened(project, around, scripted, RunStatus.BLOCKED)
+    told = json.loads(surefoot("reject", "--json", cwd=project.root).stdout)
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "summary.md").read_text()
+    sentence = page.partition("`surefoot reject --json` prints ")[2].partition("\n")[0]
+    assert re.findall(r"`(\w+)`", sentence) == list(told)
+
+
 def test_a_ledger_that_was_cut_short_is_told(
     project: Project, around: Surroundings, scripted: str
 ) -> None:
