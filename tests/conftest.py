@@ -1,6 +1,8 @@
 """What holds for all tests."""
 
+import compileall
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +11,17 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+import surefoot
+
+# Where Python is told to keep no bytecode, each process that the tests start would compile Surefoot anew, and each worker all
+# tests. So both are compiled once, up to the collection's end; what the tests themselves import and start does as it was told.
+_NO_BYTECODE = sys.dont_write_bytecode
+if _NO_BYTECODE:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        _CODE = Path(surefoot.__file__).parent
+        compileall.compile_dir(_CODE, quiet=2, rx=re.compile(r"/patients/[^/]+/"))
+    sys.dont_write_bytecode = False
 
 # The patients' environment that `make dev` makes: pytest alone. The plugins of ours cost each of their test processes a second.
 _PATIENTS = Path(sys.prefix) / "patients"
@@ -44,3 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 1 if item.path.is_relative_to(_WHOLE_RUNS) else 2
 
     items.sort(key=brevity)
+
+
+def pytest_collection_finish() -> None:
+    """From here on it is the tests that import."""
+    sys.dont_write_bytecode = _NO_BYTECODE
