@@ -1,4 +1,4 @@
-"""What people do with runs and repositories: accept, reject, collect, lock, trust. Wiring, like `app`."""
+"""What people do with runs and repositories: accept, reject, collect, pull a model. Wiring, like `app`."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from surefoot.assembly import Surroundings, open_ledger
 from surefoot.errors import AcceptError, LedgerError, UsageError
 from surefoot.events.calls import ModelPulled
 from surefoot.events.orchestration import RunAccepted, RunRejected, RunsCollected
-from surefoot.events.policy import LockChanged, SettingsTrusted
 from surefoot.events.work import FactLearned
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import Piece, Result
@@ -180,26 +179,6 @@ def _is_unbegun(folder: Path, ledger: Path) -> bool:
     return folder.is_dir() and all(p == ledger and not p.stat().st_size for p in folder.iterdir())
 
 
-def set_lock(project: Project, why: str, who: str, *, environ: Mapping[str, str]) -> None:
-    """Lock the repository; recorded in its own ledger."""
-    if not why.strip():
-        raise UsageError("--why is empty; say why, because everyone who tries is told")
-    project.prepare()
-    project.lock.set(why)
-    with own_ledger(project, SystemClock(), environ) as ledger:
-        ledger.append(LockChanged(locked=True, why=why, who=who))
-
-
-def clear_lock(project: Project, who: str, *, environ: Mapping[str, str]) -> bool:
-    """Unlock; False when it was not locked."""
-    project.prepare()
-    was = project.lock.clear()
-    if was:
-        with own_ledger(project, SystemClock(), environ) as ledger:
-            ledger.append(LockChanged(locked=False, why="", who=who))
-    return was
-
-
 def pull_model(
     project: Project | None,
     folder: Path,
@@ -231,11 +210,3 @@ def pull_model(
                 )
             )
     return path
-
-
-def give_trust(project: Project, who: str, *, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Let the present content of `surefoot.toml` widen power; recorded with its keys."""
-    keys = project.trust()
-    with own_ledger(project, SystemClock(), environ) as ledger:
-        ledger.append(SettingsTrusted(keys=keys, who=who))
-    return keys

@@ -13,10 +13,10 @@ from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository
 from tests.integration.steps import done, script
 
 from surefoot.assembly import Request, Surroundings
+from surefoot.consent import set_lock
 from surefoot.decisions.roundtable import Juror
 from surefoot.errors import UsageError
 from surefoot.events.orchestration import Decided
-from surefoot.handover import set_lock
 from surefoot.ledger import read_events
 from surefoot.operations import (
     Spawned,

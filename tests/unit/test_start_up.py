@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.patients import materialise
+
 HEAVY = {
     "dspy",
     "httpx",
@@ -54,6 +56,19 @@ def test_models_are_explained_without_what_only_a_run_needs(
     assert not (HEAVY - {"pydantic"}) & loaded
     unasked = {"surefoot.artifacts", "surefoot.events", "surefoot.gitops.workspace"}
     assert not ({"guest"} | unasked) & loaded
+
+
+def test_a_persons_word_loads_nothing_that_only_a_run_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is most of what such a command would take."""
+    monkeypatch.setenv("SUREFOOT_HOME", str(tmp_path / "home"))
+    repo = materialise("daybook", tmp_path / "daybook")
+    (repo / "surefoot.toml").write_text("[risk]\nallow_network = true\n")
+    for word in (["lock", "--why", "release freeze"], ["unlock"], ["trust"]):
+        loaded = loaded_by(*word, "--repo", str(repo))
+        assert "surefoot.ledger.file" in loaded
+        assert not {"surefoot.app", "surefoot.assembly", "surefoot.execute"} & loaded
 
 
 def test_the_end_looks_for_no_garbage() -> None:

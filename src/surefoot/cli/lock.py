@@ -17,7 +17,7 @@ def lock(
 ) -> None:
     """Stop every run of this repository, and refuse new ones."""
     project = open_here(repo)
-    from surefoot.handover import set_lock
+    from surefoot.consent import set_lock
 
     set_lock(project, why, user_name(), environ=os.environ)
     print_line(f"locked: {why}")
@@ -27,7 +27,7 @@ def lock(
 def unlock(repo: RepoOption = Path()) -> None:
     """Let runs go on again."""
     project = open_here(repo)
-    from surefoot.handover import clear_lock
+    from surefoot.consent import clear_lock
 
     was = clear_lock(project, user_name(), environ=os.environ)
     print_line("unlocked" if was else "it was not locked")
@@ -37,7 +37,7 @@ def unlock(repo: RepoOption = Path()) -> None:
 def trust(repo: RepoOption = Path()) -> None:
     """Let the present content of surefoot.toml widen power (risk flags, base URL, commands)."""
     project = open_here(repo)
-    from surefoot.handover import give_trust
+    from surefoot.consent import give_trust
 
     keys = give_trust(project, user_name(), environ=os.environ)
     print_line(f"trusted: {', '.join(keys) or 'nothing in it widens power'}")
