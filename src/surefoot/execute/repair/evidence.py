@@ -47,7 +47,7 @@ from surefoot.execute.repair.probe import (
     words_of,
 )
 from surefoot.execute.repair.prose import promised
-from surefoot.execute.repair.select import Cluster, Passing
+from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.stories import Story, stories_of
 from surefoot.execute.repair.trials import Tried
 from surefoot.execute.repair.unread import idles, taken_in_vain
@@ -406,13 +406,11 @@ class Evidence:
         prior = tried.candidate.prior if rivals else 0.0
         self._passing[key] = replace(part, edited=rivals, prior=prior)
 
-    def add_mended(self, tried: Tried, suspect: Suspect, of: Cluster) -> None:
-        """Take in what a behaviour becomes by a word of the docstring: who spoke for that has said nothing else of it."""
+    def add_told(self, tried: Tried, suspect: Suspect) -> None:
+        """Take in what a candidate becomes by a word of the docstring; nobody has given it as an answer."""
         key = mark(tried.candidate)
-        known = self._passing.get(key) or self._new(tried.candidate, suspect)
-        heard = known.heard.union(*(p.heard for p in of.members))
-        samples, fresh = known.samples + of.samples, known.fresh + of.fresh
-        self._passing[key] = replace(known, samples=samples, fresh=fresh, heard=heard)
+        if key not in self._passing:
+            self._passing[key] = self._new(tried.candidate, suspect)
 
     def _new(self, candidate: Candidate, suspect: Suspect) -> Passing:
         changed = changed_suspects(candidate, self._suspects, self._files.product)

@@ -136,6 +136,8 @@ class Hunt:
         """Behaviours whose code was read once more before it is taken."""
         self._beyond: dict[str, Words] = {}
         """By id of a candidate that came of it, the behaviour that left a slip."""
+        self._told: dict[str, Words] = {}
+        """Those of them that a word of the docstring made of it."""
 
     def _asked_for(self) -> Weights:
         """What selection asks for here. Of a test that the model wrote itself two answers of it are no word from elsewhere."""
@@ -242,9 +244,21 @@ class Hunt:
                 likely=self._likely.get(p.candidate.candidate_id),
                 beyond=self._beyond.get(p.candidate.candidate_id, ()),
             )
-            for p, hit in zip(passing, hits, strict=True)
+            for p, hit in zip(self._voiced(passing), hits, strict=True)
         ]
         return choose(heard, self._weights, self._case.max_files, missed=self._model.missed)
+
+    def _voiced(self, passing: Sequence[Passing]) -> Iterator[Passing]:
+        """All of them; what another one becomes by a word of the docstring has the voices of that: who spoke for it has said nothing of the difference."""
+        for one in passing:
+            words = self._told.get(one.candidate.candidate_id)
+            same = [p for p in passing if p.words == words] if words is not None else []
+            yield replace(
+                one,
+                samples=one.samples + sum(p.samples for p in same),
+                fresh=one.fresh + sum(p.fresh for p in same),
+                heard=one.heard.union(*(p.heard for p in same)),
+            )
 
     def _weighed(self) -> Choice:
         """The choice, after the leading behaviours that one function's code decides have been weighed by a model that fills gaps."""
@@ -271,7 +285,7 @@ class Hunt:
 
         Where a model that fills gaps finds such a line far likelier otherwise, and so written it passes and does
         something else, that is another candidate, and what leaves the line has it against itself. So has what gives of
-        equals another one than the docstring names.
+        equals, or of several places that fit, another one than the docstring names.
         """
         taken = choice.taken
         if taken is None or taken.words is None or taken.words in self._read:
@@ -282,13 +296,14 @@ class Hunt:
         if shown is None or self._edited(shown, taken) is None or self._halted():
             return choice
         self._read.add(taken.words)
-        told = search.told_of_equals(taken, shown)
+        told = search.told(taken, shown)
         for tried in told:
-            self._evidence.add_mended(tried, shown.suspect, choice.clusters[0])
+            self._evidence.add_told(tried, shown.suspect)
         slips = search.slips(taken, shown, self._infilling) if self._asker.fills_gaps else []
         for tried in slips:
             self._evidence.add(tried, shown.suspect, sampled=True)
         found = (*told, *slips)
+        self._told.update((tried.candidate.candidate_id, taken.words) for tried in told)
         self._beyond.update((tried.candidate.candidate_id, taken.words) for tried in found)
         return self._weighed() if found else choice
 

@@ -1,17 +1,17 @@
 """The search over plain syntax-tree edits: single ones first, then further ones on those that came nearer."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from surefoot.execute.repair import equals, places
 from surefoot.execute.repair.candidates import changed_places, from_mutations, with_files_of
-from surefoot.execute.repair.equals import meant, prefers
 from surefoot.execute.repair.evidence import Probing, changed_source
 from surefoot.execute.repair.infilling import Infilling
 from surefoot.execute.repair.limits import RepairLimits
 from surefoot.execute.repair.localise import Suspect
-from surefoot.execute.repair.mutate import Mutation, ranked_mutations
+from surefoot.execute.repair.mutate import Mutation, ranked_mutations, turned
 from surefoot.execute.repair.probe import Words
 from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
@@ -154,15 +154,12 @@ class SyntaxSearch:
         left = self._left(taken.candidate, shown)
         if left is None:
             return []
-        gauge = self._probing.gauge(shown.suspect)
         told = f"lines that a model would write otherwise in {shown.suspect.key}"
         passing: dict[Mutation, Tried] = {}
 
         def counts(mutation: Mutation) -> bool:
-            candidate = left.with_edit(mutation)
-            attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
-            tried = attempted or self._trials.seen(candidate)
-            if tried is None or not tried.passed or not self._differs(tried.candidate, left):
+            tried = self._try_once(left.with_edit(mutation), shown.suspect, told)
+            if tried is None or not self._differs(tried.candidate, left):
                 return False
             passing[mutation] = tried
             return True
@@ -170,28 +167,48 @@ class SyntaxSearch:
         slips = infilling.slips(left.shown, left.source, self._loose(left), counts)
         return [passing[mutation] for mutation in slips]
 
-    def told_of_equals(self, taken: Passing, shown: Shown) -> list[Tried]:
-        """What a candidate becomes where a boundary of it gives of equals the one that the docstring names, and it gives another; those that pass."""
+    def told(self, taken: Passing, shown: Shown) -> list[Tried]:
+        """What a candidate becomes where it gives of equals, or of several places that fit, another one than the docstring names; those that pass."""
         left, suspect = self._left(taken.candidate, shown), shown.suspect
-        node = node_of(left.source, left.shown.suspect.unit) if left is not None else None
+        unit = left.shown.suspect.unit if left is not None else None
+        node = node_of(left.source, unit) if left is not None and unit is not None else None
         doc = docstring_node(node) if node is not None else None
-        if left is None or doc is None or taken.words is None or not meant(str(doc.value)):
+        if left is None or doc is None or taken.words is None:
             return []
-        gauge, told = self._probing.gauge(suspect), f"boundaries of {suspect.key}"
+        text, inputs = str(doc.value), self._probing.inputs(suspect)
         found = []
-        for mutation in _ranked(left.source, left.shown.suspect.unit, suspect):
-            if not _is_boundary(mutation, left.source.text):
-                continue
-            candidate = left.with_edit(mutation)
-            attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
-            tried = attempted or self._trials.seen(candidate)
-            if tried is None or not tried.passed:
-                continue
-            words, _ = self._probing.behaviour(tried.candidate, suspect)
-            inputs = self._probing.inputs(suspect)
-            if words is not None and prefers(str(doc.value), inputs, taken.words, words):
-                found.append(tried)
+        if equals.meant(text):
+            boundaries = (
+                m for m in _ranked(left.source, unit, suspect) if _is_boundary(m, left.source.text)
+            )
+            for tried, words in self._read_so(
+                left, suspect, boundaries, f"boundaries of {suspect.key}"
+            ):
+                if equals.prefers(text, inputs, taken.words, words):
+                    found.append(tried)
+        if places.meant(text):
+            ways = turned(left.source, unit)
+            for tried, words in self._read_so(left, suspect, ways, f"searches of {suspect.key}"):
+                if places.prefers(text, taken.words, words):
+                    found.append(tried)
         return found
+
+    def _read_so(
+        self, left: _Left, suspect: Suspect, mutations: Iterable[Mutation], told: str
+    ) -> Iterator[tuple[Tried, Words]]:
+        """What is left with each of some edits, as far as it passes, and what that does on the generated inputs."""
+        for mutation in mutations:
+            tried = self._try_once(left.with_edit(mutation), suspect, told)
+            words = self._probing.behaviour(tried.candidate, suspect)[0] if tried else None
+            if tried is not None and words is not None:
+                yield tried, words
+
+    def _try_once(self, candidate: Candidate, suspect: Suspect, told: str) -> Tried | None:
+        """Its trial, which may have been made before; None where it does not pass."""
+        gauge = self._probing.gauge(suspect)
+        attempted = self._trials.attempt(candidate, gauge, record=True, what=told)
+        tried = attempted or self._trials.seen(candidate)
+        return tried if tried is not None and tried.passed else None
 
     def _left(self, taken: Candidate, shown: Shown) -> _Left | None:
         """The function that is shown as a candidate leaves it; None where it is gone."""
