@@ -136,7 +136,7 @@ class Hunt:
         """Behaviours whose code was read once more before it is taken."""
         self._beyond: dict[str, Words] = {}
         """By id of a candidate that came of it, the behaviour that left a slip."""
-        self._told: dict[str, Words] = {}
+        self._told: set[str] = set()
         """Those of them that a word of the docstring made of it."""
 
     def _asked_for(self) -> Weights:
@@ -251,13 +251,16 @@ class Hunt:
     def _voiced(self, passing: Sequence[Passing]) -> Iterator[Passing]:
         """All of them; what another one becomes by a word of the docstring has the voices of that: who spoke for it has said nothing of the difference."""
         for one in passing:
-            words = self._told.get(one.candidate.candidate_id)
-            same = [p for p in passing if p.words == words] if words is not None else []
+            own = one.candidate.candidate_id
+            if own not in self._told:
+                yield one
+                continue
+            same = [one, *(p for p in passing if p.words == self._beyond[own])]
             yield replace(
                 one,
-                samples=one.samples + sum(p.samples for p in same),
-                fresh=one.fresh + sum(p.fresh for p in same),
-                heard=one.heard.union(*(p.heard for p in same)),
+                samples=sum(p.samples for p in same),
+                fresh=sum(p.fresh for p in same),
+                heard=frozenset[str]().union(*(p.heard for p in same)),
             )
 
     def _weighed(self) -> Choice:
@@ -303,7 +306,7 @@ class Hunt:
         for tried in slips:
             self._evidence.add(tried, shown.suspect, sampled=True)
         found = (*told, *slips)
-        self._told.update((tried.candidate.candidate_id, taken.words) for tried in told)
+        self._told.update(tried.candidate.candidate_id for tried in told)
         self._beyond.update((tried.candidate.candidate_id, taken.words) for tried in found)
         return self._weighed() if found else choice
 
