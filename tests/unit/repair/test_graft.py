@@ -223,6 +223,43 @@ def test_answers_made_for_a_test(line: str, *, told: bool) -> None:
     assert unit.name == "total"
 
 
+SAID = '''def level(text):
+    """Whether a text is level.
+
+    Return "YES" if it is. Otherwise, the word 'NO'.
+    level("aba") => "ABA"
+    >>> level("abc")
+    'CBA'
+    Output: 'OUT'
+    """
+    raise NotImplementedError
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("return 'YES'", False),
+        ("return 'NO'", False),
+        ("return 'ABA'", True),
+        ("return 'CBA'", True),
+        ("return 'OUT'", True),
+        ("if text == 'YES': return 1", True),
+    ],
+)
+def test_an_answer_that_a_docstring_names_may_be_given(line: str, *, told: bool) -> None:
+    """A sentence says what is to be returned; an example only shows it, and an input stays a test's own."""
+    expected = ", ".join(repr(w) for w in ("YES", "NO", "ABA", "CBA", "OUT"))
+    tests = parse("t.py", f"def test_it():\n    assert level('x') in ({expected})\n")
+    before = parse("m.py", SAID)
+    after = parse("m.py", SAID.replace("raise NotImplementedError", line))
+    assert tests is not None
+    assert before is not None
+    assert after is not None
+    literals = told_literals([tests], frozenset({"test_it"}))
+    assert (special_cases(before, after, literals) is not None) is told
+
+
 @pytest.mark.parametrize("row", ["ipv6", "::1"])
 def test_an_answer_made_for_a_row_is_seen_whatever_the_row_is_called(row: str) -> None:
     """The values of a table are those of its test, also where a row's own name looks like a part of the id."""

@@ -11,7 +11,15 @@ from surefoot.codec import digest, digest_of
 from surefoot.decisions.redacted import adds_mark
 from surefoot.execute.repair.graft import graft, splice
 from surefoot.execute.repair.mutate import Mutation
-from surefoot.execute.source import CodeUnit, Source, apply, bytecode, parse, unit_nodes
+from surefoot.execute.source import (
+    CodeUnit,
+    Source,
+    apply,
+    bytecode,
+    docstring_node,
+    parse,
+    unit_nodes,
+)
 from surefoot.values import Candidate, Digest, FileEdit
 
 UNCHANGED: Final = Candidate(
@@ -21,6 +29,9 @@ FILL: Final = "fill"
 """The operator that puts in what a model writes in the place of a line."""
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
 _HEAD: Final = re.compile(r"\s*[\w.@#]*")
+_NAMED: Final = re.compile(r"(?<=\w )(?P<quote>[\"'`])(?P<text>[^\"'`]{1,40})(?P=quote)(?!\w)")
+"""A text in quotation marks behind a word."""
+_CALL: Final = re.compile(r"\w\(")
 _PLAIN: Final = (0, 1, -1, 2, "", " ", True, False, None)
 
 
@@ -172,22 +183,33 @@ def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | 
 
     `told` are the literals that the tests give and expect, as `repr`. A parameter compared with one of them, or one of them
     returned, that the file did not have before and that is none of the everyday constants, is made for the test. A part of
-    an input, such as a letter of a text in a loop, is compared with what the task names.
+    an input, such as a letter of a text in a loop, is compared with what the task names. A text that a sentence of a
+    docstring asks for, as `return "YES"` does, may be returned; what an issue quotes may be a test's own.
     """
+    asked = {repr(text) for node in ast.walk(before.tree) for text in _named(node)}
     parameters = {a.arg for a in ast.walk(after.tree) if isinstance(a, ast.arg)}
     plain = {repr(p) for p in _PLAIN}
     known = {repr(v) for v in _constants(before.tree)}
     for node in ast.walk(after.tree):
         values: list[ast.expr] = []
+        fine = plain | known
         if isinstance(node, ast.Compare) and _is_asked(node, parameters):
             values = [node.left, *node.comparators]
         elif isinstance(node, ast.Return) and node.value is not None:
-            values = [node.value]
+            values, fine = [node.value], fine | asked
         for value in values:
             text = _literal(value)
-            if text is not None and text in told and text not in plain and text not in known:
+            if text is not None and text in told and text not in fine:
                 return f"line {value.lineno} answers a test's own value {text[:60]}"
     return None
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """The texts that a node's docstring names in a sentence; a line with a call shows an example."""
+    docstring = docstring_node(node)
+    for line in str(docstring.value).splitlines() if docstring is not None else ():
+        if not _CALL.search(line):
+            yield from (found["text"] for found in _NAMED.finditer(line))
 
 
 def _is_asked(node: ast.Compare, parameters: Collection[str]) -> bool:
