@@ -52,8 +52,11 @@ def redactor_of(project: Project, environ: Mapping[str, str]) -> Redactor:
 
 def _is_secret_name(name: str) -> bool:
     plain = name.upper()
-    return plain in {BEDROCK_KEY, "TOKEN", "SECRET", "MYSQL_PWD"} or plain.endswith(
-        ("_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "_PASSPHRASE", "_PAT", "_CREDENTIALS")
+    return plain in {BEDROCK_KEY, "TOKEN", "SECRET", "SECRET_KEY_BASE"} or plain.endswith(
+        (
+            *("_KEY", "APIKEY", "_TOKEN", "_SECRET", "_PAT", "_CREDENTIALS"),
+            *("PASSWORD", "PASSWD", "_PASS", "_PWD", "_PASSPHRASE"),
+        )
     )
 
 

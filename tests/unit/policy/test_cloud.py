@@ -75,6 +75,9 @@ def test_what_a_cloud_is_asked_with_is_hidden_from_ledger_and_prompts() -> None:
         ("GITHUB_PAT", "PATH"),
         ("smtp_pass", "SSH_ASKPASS"),
         ("SSH_KEY_PASSPHRASE", "OLDPWD"),
+        ("REDIS_PASSWD", "PASSWD_FILE"),
+        ("OPENAI_APIKEY", "APIKEY_FILE"),
+        ("SECRET_KEY_BASE", "SECRET_KEY_BASE_FILE"),
     ],
 )
 def test_what_a_tool_reads_a_secret_from_is_hidden(secret: str, other: str) -> None:
