@@ -485,6 +485,10 @@ def test_events_are_a_line_each(
     kinds = [r.event.kind for r in read_events(project.ledger_file(RUN))]
     lines = surefoot("events", "--json", cwd=project.root).stdout.splitlines()
     assert [json.loads(line)["event"]["kind"] for line in lines] == kinds
+    first, *others = surefoot("events", cwd=project.root).stdout.splitlines()
+    assert len(first.split()) == 3
+    assert first.endswith(f"/{kinds[0]}")
+    assert all(line.split()[3] == "<-" for line in others)
     none = surefoot("events", "--json", "--turn", "fix-1.t9", cwd=project.root)
     assert (none.returncode, none.stdout) == (0, "")
     page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()

@@ -281,6 +281,6 @@ def events(
             told = f"{recorded.event.event_class}/{recorded.event.kind}"
             if isinstance(recorded.event, ChildStarted | ChildEnded):
                 told += f" {recorded.event.run}"
-            print_line(
-                f"{recorded.event_id} {recorded.time:%H:%M:%S} {told} <- {recorded.caused_by}"
-            )
+            if recorded.caused_by is not None:
+                told += f" <- {recorded.caused_by}"
+            print_line(f"{recorded.event_id} {recorded.time:%H:%M:%S} {told}")
