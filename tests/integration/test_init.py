@@ -60,3 +60,17 @@ def test_a_link_that_leads_nowhere_is_not_written_through(
     assert done.returncode == 2
     assert "exists already" in done.stderr
     assert not outside.exists()
+
+
+def test_where_no_tests_are_found_the_file_to_name_them_in_is_written(
+    surefoot: Surefoot, project: Path
+) -> None:
+    """The sentence says what to write there, and the example in it is a comment."""
+    (project / "test_it.py").unlink()
+    done = surefoot("init", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "no tests were found" in done.stdout
+    text = (project / "surefoot.toml").read_text()
+    assert "# command = " in text
+    assert tomllib.loads(text)["test"] == {}
+    assert "no tests were found" in surefoot("doctor", cwd=project).stdout
