@@ -160,14 +160,17 @@ class Project:
             )
 
     def _refuse_archived(self, given: str) -> None:
-        archived = self.archived()
-        found = _near(given, tuple(archived))
-        if len(found) == 1:
-            file = archived[found[0]]
+        if file := self.find_archived(given):
             raise UsageError(
-                f"run {found[0]} is archived in {file}; `surefoot verify {found[0]}` and "
+                f"run {file.stem} is archived in {file}; `surefoot verify {file.stem}` and "
                 f"`surefoot replay --bundle {file}` read it there"
             )
+
+    def find_archived(self, given: str) -> Path | None:
+        """The bundle of an archived run by its id or a unique beginning or end of it; None when there is none, or more than one."""
+        archived = self.archived()
+        found = _near(given, tuple(archived))
+        return archived[found[0]] if len(found) == 1 else None
 
     def _without_runs(self, given: str | None) -> str:
         archived = tuple(self.archived())

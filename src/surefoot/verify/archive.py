@@ -45,21 +45,11 @@ def open_run(project: Project, given: str | None) -> Iterator[tuple[Project, Run
         try:
             opened = project, project.find_record(given)
         except UsageError:
-            found = _archived(project, given)
+            found = project.find_archived(given) if given is not None else None
             if found is None:
                 raise
             opened = stack.enter_context(open_bundle(found, project.places))
         yield opened
-
-
-def _archived(project: Project, given: str | None) -> Path | None:
-    ids = project.archived()
-    if given is None:
-        return None
-    found = [i for i in ids if i == given] or [
-        i for i in ids if i.startswith(given) or i.endswith(given)
-    ]
-    return ids[found[0]] if len(found) == 1 else None
 
 
 def archive_runs(
