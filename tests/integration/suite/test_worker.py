@@ -652,7 +652,12 @@ def strange(numbers):
 
 def largest(numbers, k):
     return sorted(numbers)[-k:]
+
+
+def highest(numbers, k):
+    raise NotImplementedError
 """
+UNWRITTEN = "raise NotImplementedError"
 BY_TURNS = """\
 def strange(numbers):
     left, given = list(numbers), []
@@ -663,7 +668,7 @@ def strange(numbers):
     return given
 """
 TEST_STRANGE = """\
-from strange import largest, strange
+from strange import highest, largest, strange
 
 
 def test_strange():
@@ -673,6 +678,9 @@ def test_strange():
     assert largest([3, 1, 2], 2) == [2, 3]
     assert largest([4, 4], 1) == [4]
     assert largest([5, 1, 7, 6], 3) == [5, 6, 7]
+    assert highest([3, 1, 2], 2) == [2, 3]
+    assert highest([4, 4], 1) == [4]
+    assert highest([5, 1, 7, 6], 3) == [5, 6, 7]
 """
 
 
@@ -681,7 +689,7 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
 ) -> None:
     """All known lists have an even length: what raises on others has lost something, and what leaves an item out is unlike all known results.
 
-    So is what gives items where none are asked for, which nobody does in the tests.
+    So is what gives items where none are asked for, which nobody does in the tests, also of a function without a body.
     """
     tests = ("tests/test_strange.py", TEST_STRANGE)
     with probed(tmp_path, plan, processes, ("strange.py", STRANGE), tests) as (probing, suspects):
@@ -700,6 +708,12 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
         assert unlike == [None, "has as many items as argument 1", None]
         none = candidate("strange.py", STRANGE.replace("[-k:]", "[len(numbers) - k :]"))
         unlike = [probing.unlike(c, suspects["largest"]) for c in (UNCHANGED, none)]
+        assert unlike == ["has argument 2 items", None]
+        bodies = ("sorted(numbers)[-k:]", "sorted(numbers)[len(numbers) - k :]")
+        written = [
+            candidate("strange.py", STRANGE.replace(UNWRITTEN, f"return {b}")) for b in bodies
+        ]
+        unlike = [probing.unlike(c, suspects["highest"]) for c in written]
         assert unlike == ["has argument 2 items", None]
 
 

@@ -316,13 +316,17 @@ class Probing:
                 yield _Due(symptom=symptom, formless=formless)
 
     def unlike(self, candidate: Candidate, suspect: Suspect) -> str | None:
-        """What holds of all known results of a suspect and not of all of a candidate's, in words; None without such."""
+        """What holds of all known results of a suspect and not of all of a candidate's, in words; None without such.
+
+        Where nothing is written yet edges are asked, too: they are all that is unusual.
+        """
         probe = self._probes.get(suspect.key)
         words = self.ask(candidate, suspect, "relations") if probe and probe.relations else None
         if probe is None or words is None:
             return None
-        counted = {*self._counted(suspect, len(probe.inputs))}
-        told = (w for n, w in enumerate(words) if n in counted or n >= len(probe.inputs))
+        inputs = len(probe.inputs)
+        counted = {*self._counted(suspect, inputs)} if probe.written else range(inputs)
+        told = (w for n, w in enumerate(words) if n in counted or n >= inputs)
         return first_broken(tuple(told), probe.relations)
 
     def held(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
