@@ -8,7 +8,7 @@ What is kept, and why, `records.py` says.
 import argparse
 from collections.abc import Sequence
 
-from bench.repair.cases import REPAIRS, build
+from bench.repair.cases import KINDS, build
 from bench.repair.outcome import EVERYBODY, key_of, recall
 from bench.repair.pool import pool_file
 from bench.repair.records import outcome_record, pool_record, write
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     if pool_file(options.seed).exists():
         write(pool_record(options.seed), pool_file(options.seed).read_bytes().splitlines())
-    cases = [c for kind in REPAIRS for c in build(options.seed, kind, options.count).cases]
+    cases = [c for kind in KINDS for c in build(options.seed, kind, options.count).cases]
     for who in EVERYBODY:
         keys = [key_of(case, who) for case in cases]
         known = recall(keys)
