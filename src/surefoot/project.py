@@ -169,8 +169,8 @@ class Project:
     def find_archived(self, given: str) -> Path | None:
         """The bundle of an archived run by its id or a unique beginning or end of it; None when there is none, or more than one."""
         archived = self.archived()
-        found = _near(given, tuple(archived))
-        return archived[found[0]] if len(found) == 1 else None
+        found = [given] if given in archived else _near(given, tuple(archived))
+        return archived[RunId(found[0])] if len(found) == 1 else None
 
     def _without_runs(self, given: str | None) -> str:
         archived = tuple(self.archived())

@@ -189,14 +189,14 @@ def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | 
     asked = {repr(text) for node in ast.walk(before.tree) for text in _named(node)}
     parameters = {a.arg for a in ast.walk(after.tree) if isinstance(a, ast.arg)}
     plain = {repr(p) for p in _PLAIN}
-    known = {repr(v) for v in _constants(before.tree)}
+    known = plain | {repr(v) for v in _constants(before.tree)}
     for node in ast.walk(after.tree):
         values: list[ast.expr] = []
-        fine = plain | known
+        fine = known
         if isinstance(node, ast.Compare) and _is_asked(node, parameters):
             values = [node.left, *node.comparators]
         elif isinstance(node, ast.Return) and node.value is not None:
-            values, fine = [node.value], fine | asked
+            values, fine = [node.value], known | asked
         for value in values:
             text = _literal(value)
             if text is not None and text in told and text not in fine:
