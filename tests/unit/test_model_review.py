@@ -6,6 +6,8 @@ import pytest
 from tests.unit.reports import GREEN
 
 from surefoot.decisions.review import ReviewQuestion, parse, place_of, render
+from surefoot.events.calls import ModelReplied
+from surefoot.events.orchestration import Decided
 from surefoot.gates.model_review import ModelReviewer
 from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.journal import Journal
@@ -90,6 +92,20 @@ def test_what_points_at_nothing_is_sent_back_once_and_waived(text: str) -> None:
     verdict, action, reason, asked = reviewed([text, text])
     assert (verdict, action, asked) == ("WAIVER", "PROCEED", 2)
     assert "no model looked" in reason
+
+
+def test_a_review_costs_what_both_tries_did() -> None:
+    """The objection that pointed at nothing was paid for, too."""
+    ledger = MemoryLedger()
+    journal = Journal(ledger, FakeClock())
+    ceilings = Ceilings(max_iterations=1, time_s=1e6, max_files=1)
+    asker = MeteredModel(ScriptedModel([NOWHERE, VETO]), journal, ceilings, FakeClock())
+    ModelReviewer(asker, journal).review(seen())
+    events = [r.event for r in ledger.events()]
+    paid = [e.usage.prompt_tokens for e in events if isinstance(e, ModelReplied)]
+    (decided,) = [e for e in events if isinstance(e, Decided)]
+    assert len(paid) == 2
+    assert decided.usage.prompt_tokens == sum(paid) > max(paid)
 
 
 def test_an_unreachable_reviewer_is_told() -> None:

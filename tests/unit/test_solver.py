@@ -296,6 +296,19 @@ def test_the_rules_verdict_stands_beside_the_models() -> None:
     assert verdict.classification is C.BLOCKER_STALL
 
 
+def test_a_reading_costs_what_both_tries_did() -> None:
+    """The answer that pointed at nothing was paid for, too."""
+    ledger = MemoryLedger()
+    tries = [
+        replace(reply(text), usage=Usage(prompt_tokens=tokens))
+        for text, tokens in ((MADE_UP, 10), (REFUSED, 5))
+    ]
+    turn, hand = seen(output=said(PROSE)), Listening(*tries)
+    RuleSolver().judge(turn, hand, Journal(ledger, FakeClock()))
+    (decided,) = [r.event for r in ledger.events() if isinstance(r.event, Decided)]
+    assert decided.usage.prompt_tokens == 15
+
+
 class Listening(Counting):
     """An asker that keeps what it was asked."""
 

@@ -169,7 +169,7 @@ class _Engine:
 def _ended(failure: ModelFailure) -> Reply | Unanswered:
     if failure.fault is ModelFault.TRUNCATED:
         return Reply(text="(cut off)", fields={}, usage=failure.usage, complaint=_CUT_OFF)
-    return Unanswered(reason=failure.message, failure=failure)
+    return Unanswered(reason=failure.message, failure=failure, usage=failure.usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from surefoot.codec import canonical, decode, encode
 from surefoot.decisions.solver_checkpoint import cut
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Message, ModelFailure, ModelRequest
+from surefoot.values import Message, ModelFailure, ModelRequest, Usage
 
 POLICY_BUNDLE = "review/1"
 _ISSUE_CHARACTERS = 4_000
@@ -59,6 +59,7 @@ def ask_reviewer(
 ) -> ReviewAnswer | ModelFailure | None:
     """The model's objection or that it has none; None when it answered, twice, with something that cannot be used."""
     messages = [Message(role="user", content=render(question))]
+    spent = Usage()
     for attempt in range(2):
         request = ModelRequest(
             purpose="review",
@@ -73,6 +74,7 @@ def ask_reviewer(
         answer = answers[0]
         if isinstance(answer, ModelFailure):
             return answer
+        spent += answer.usage
         read, complaint = parse(answer.text, question)
         if read is not None:
             notebook.record(
@@ -82,7 +84,7 @@ def ask_reviewer(
                     output=notebook.put(encode(read)),
                     decided_by="model",
                     policy_bundle=POLICY_BUNDLE,
-                    usage=answer.usage,
+                    usage=spent,
                 )
             )
             return read

@@ -87,6 +87,8 @@ class Unanswered:
 
     reason: str
     failure: ModelFailure | None = None
+    usage: Usage = Usage()
+    """What the replies cost that could not be used."""
 
 
 def fields_of(kind: type) -> tuple[Field, ...]:
@@ -153,7 +155,7 @@ def decide(
     for attempt in range(_TRIES):
         reply = program.ask(question, seed=seed + attempt, said=said, complaint=complaint)
         if isinstance(reply, Unanswered):
-            return reply
+            return dataclasses.replace(reply, usage=spent + reply.usage)
         spent, said = spent + reply.usage, reply.text
         read = _read(signature, reply, spent, check)
         complaint = read if isinstance(read, str) else ""
@@ -162,7 +164,8 @@ def decide(
         if not isinstance(read, str):
             instead = None if otherwise is None else otherwise(question)
             return _recorded(signature, question, read, notebook, instead)
-    return Unanswered(reason=f"the answer to {signature.name} cannot be used: {complaint}")
+    reason = f"the answer to {signature.name} cannot be used: {complaint}"
+    return Unanswered(reason=reason, usage=spent)
 
 
 def _read(

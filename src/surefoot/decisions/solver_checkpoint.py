@@ -13,7 +13,7 @@ from importlib.resources import files
 from surefoot.codec import canonical, decode, encode
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Checkpoint, Classification, Message, ModelFailure, ModelRequest
+from surefoot.values import Checkpoint, Classification, Message, ModelFailure, ModelRequest, Usage
 
 POLICY_BUNDLE = "solver_checkpoint/1"
 _TRANSCRIPT_CHARACTERS = 6_000
@@ -51,6 +51,7 @@ def ask_solver(
     messages = (Message(role="user", content=render(question)),)
     schema = _schema(question.choices)
     complaint = ""
+    spent = Usage()
     for attempt in range(2):
         ask = messages if not complaint else (*messages, Message(role="user", content=complaint))
         request = ModelRequest(
@@ -66,6 +67,7 @@ def ask_solver(
         answer = answers[0]
         if isinstance(answer, ModelFailure):
             return answer
+        spent += answer.usage
         read, complaint = parse(answer.text, question)
         if read is not None:
             notebook.record(
@@ -75,7 +77,7 @@ def ask_solver(
                     output=notebook.put(encode(read)),
                     decided_by="model",
                     policy_bundle=POLICY_BUNDLE,
-                    usage=answer.usage,
+                    usage=spent,
                     by_rule=notebook.put(encode(by_rule)),
                 )
             )

@@ -387,6 +387,26 @@ def test_what_a_failed_check_means_changes_the_plan(
     assert all(len(blob(root, e["inputs"])["output"]) <= 4000 for e in decided)
 
 
+SNUG = (
+    "import resource\n\nif resource.getrlimit(resource.RLIMIT_AS)[0] <= 4 * 1024**3:\n"
+    "    raise MemoryError('no room')\n"
+)
+
+
+def test_what_lacks_room_is_checked_with_more_of_it(surefoot: Surefoot, tmp_path: Path) -> None:
+    """Work that needs more memory than a check has is done once the check has twice as much."""
+    root = repository(tmp_path, BUG)
+    answers = [
+        call("file_edit", path="till/money.py", search='"""Amounts."""\n', replace=SNUG),
+        BUG_EDITS[3],
+        done(),
+    ]
+    run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+    plans = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "plan.revised"]
+    assert [p["reason"].partition(",")[0] for p in plans[1:]] == ["RetryLarger"]
+
+
 def killing(word: str) -> list[dict[str, object]]:
     """A model whose edit ends the process that loads it, and which takes that back when a step tells it `word`."""
     killed = "import os\n\nos.kill(os.getpid(), 6)\n\n\ndef show"

@@ -107,7 +107,7 @@ def test_a_native_call_that_does_not_fit_is_sent_back_once(
 
 
 def test_a_model_that_fails_natively_goes_on_as_text(surefoot: Surefoot, tmp_path: Path) -> None:
-    """No step is lost by it: the same question is asked as text; and after four bad replies nothing is asked natively."""
+    """No step is lost by it: the same question is asked as text, at the cost of all tries; and after four bad replies nothing is asked natively."""
     root = repository(tmp_path, BUG)
     run = solve_by(
         surefoot, root, ISSUE, script(BUG_EDITS, dict.fromkeys(range(9), "broken")), *AGENT
@@ -118,6 +118,13 @@ def test_a_model_that_fails_natively_goes_on_as_text(surefoot: Surefoot, tmp_pat
         ("native", "invalid")
     ] * 2 + [("text", "valid")]
     assert came[6:] == [("text", "valid")] * 3
+    seen = events(surefoot, root, run["run_id"])
+    asked = [e for e in seen if e["kind"] == "model.asked"]
+    calls = {e["request"] for e in asked if e["purpose"] == "tool_call"}
+    used = [e["usage"] for e in seen if e["kind"] == "model.replied" and e["request"] in calls]
+    paid = [u["prompt_tokens"] - u["cached_tokens"] + u["completion_tokens"] for u in used]
+    first = next(e for e in seen if e["kind"] == "tool.labelled")
+    assert first["cost_tokens"] == sum(paid[:3])
     last = [e for e in events(surefoot, root, run["run_id"]) if e["kind"] == "call.read"][-1]
     assert "0 of 4 native replies could be used" in last["why"]
     assert replayed(surefoot, root) is None

@@ -1,5 +1,6 @@
 """A decision is a value: by rule where facts suffice, else by the model, through DSPy, once corrected, always recorded."""
 
+import dataclasses
 import importlib
 import json
 import pkgutil
@@ -28,13 +29,14 @@ from surefoot.decisions.tool_call import (
     complaint,
 )
 from surefoot.errors import DivergenceError, LedgerError
+from surefoot.events.calls import ModelReplied
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import Rule, ScriptedModel
-from surefoot.values import Ceilings, ModelFailure, ModelFault, ModelReply, ModelRequest
+from surefoot.values import Ceilings, ModelFailure, ModelFault, ModelReply, ModelRequest, Usage
 
 GOOD = {
     "thought": "the file is next",
@@ -172,6 +174,9 @@ def test_twice_unusable_is_no_answer() -> None:
     assert isinstance(made, Unanswered)
     assert made.failure is None
     assert made.reason.startswith("the answer to tool_call cannot be used: not JSON")
+    paid = [r.event.usage for r in desk.ledger.events() if isinstance(r.event, ModelReplied)]
+    assert len(paid) == 2
+    assert made.usage == paid[0] + paid[1]
     assert len(desk.model.asked) == 2
     assert desk.decided == []
 
@@ -202,6 +207,7 @@ def test_no_budget_no_call() -> None:
     assert isinstance(made, Unanswered)
     assert "budget" in made.reason
     assert made.failure is None
+    assert made.usage == Usage()
     assert not desk.model.asked
 
 
@@ -236,19 +242,24 @@ def test_a_rule_that_answers_asks_nobody() -> None:
 
 
 def test_the_same_question_gives_the_same_bytes_with_what_is_stable_first() -> None:
-    """Equal requests, so that a resumed run finds the recorded reply; a changed history leaves the head as it was."""
-    one, two = Desk([json.dumps(GOOD)]), Desk([json.dumps(GOOD)])
-    one.decide()
-    two.decide()
-    assert one.model.asked == two.model.asked
-    text = one.model.asked[0].messages[1].content
-    order = [
-        text.index(f"## {f.description}")
-        for f in fields_of(ToolCallQuestion)
-        if f.name != "conventions"
-    ]
+    """Equal requests, so that a resumed run finds the recorded reply; a further call leaves all before the calls as it was."""
+    guided = dataclasses.replace(
+        QUESTION, conventions="AGENTS.md: be brief", history="1. ripgrep {}"
+    )
+    later = dataclasses.replace(
+        guided, history="1. ripgrep {}\n2. file_read {}", tests="none fails"
+    )
+    asked = []
+    for question in (guided, guided, later):
+        desk = Desk([json.dumps(GOOD)])
+        decide(TOOL_CALL, question, desk.asker, desk.journal)
+        asked += desk.model.asked
+    assert asked[0] == asked[1]
+    text, further = (request.messages[1].content for request in asked[1:])
+    order = [text.index(f"## {f.description}") for f in fields_of(ToolCallQuestion)]
     assert order == sorted(order)
-    assert text.index("## Tools") < text.index("## Issue") < text.index("## Calls so far")
+    head, first, _ = text.partition("1. ripgrep {}\n")
+    assert further.startswith(head + first)
 
 
 def test_every_answer_field_is_required_of_a_constrained_model() -> None:

@@ -46,13 +46,14 @@ class Asking:
         return self._signature.bundle
 
     def ask(self, scene: Scene) -> Asked:
-        """The next call; a native question that brought nothing usable is asked again as text."""
+        """The next call, with what it cost in all; a native question that brought nothing usable is asked again as text."""
         form, why = choose(native_tools=self._asker.native_tools, record=self._record)
         if form == "native":
-            decision = self._in_form(scene, "native", why)
-            if not _failed_natively(decision):
-                return decision
-            why = "the native call before it failed"
+            native = self._in_form(scene, "native", why)
+            if isinstance(native, Decision) or not _may_be_asked_as_text(native):
+                return native
+            said = self._in_form(scene, "text", "the native call before it failed")
+            return replace(said, usage=native.usage + said.usage)
         return self._in_form(scene, "text", why)
 
     def _in_form(self, scene: Scene, form: CallForm, why: str) -> Asked:
@@ -90,8 +91,8 @@ class Asking:
         self._record = counted(self._record, event)
 
 
-def _failed_natively(decision: Asked) -> bool:
-    """Whether the same question may be answered as text: nothing usable came, and neither budget nor outage is why."""
-    if isinstance(decision, Decision) or decision.reason == NO_BUDGET:
+def _may_be_asked_as_text(failed: Unanswered) -> bool:
+    """Whether neither budget nor outage is why nothing usable came."""
+    if failed.reason == NO_BUDGET:
         return False
-    return decision.failure is None or decision.failure.fault in _OF_THE_FORM
+    return failed.failure is None or failed.failure.fault in _OF_THE_FORM
