@@ -258,6 +258,7 @@ def test_the_same_question_gives_the_same_bytes_with_what_is_stable_first() -> N
     text, further = (request.messages[1].content for request in asked[1:])
     order = [text.index(f"## {f.description}") for f in fields_of(ToolCallQuestion)]
     assert order == sorted(order)
+    assert text.index("## Tools") < text.index("## Issue") < text.index("## Calls so far")
     head, first, _ = text.partition("1. ripgrep {}\n")
     assert further.startswith(head + first)
 
