@@ -10,15 +10,16 @@ MAXIMUM = [
     (([1, 0, 5, -7], 1), [5]),
 ]
 """The largest `k` of a list, sorted."""
+FINITE = ("has no infinity", 0)
 
 
 def test_what_holds_of_all_and_says_something_is_kept() -> None:
     """Three calls keep what a result has of a list and of a number; two, or three with one number, do not."""
     other, many = ("has no other items than {}", 0), ("has {} items", 1)
-    assert kept_of(MAXIMUM) == (other, many)
+    assert kept_of(MAXIMUM) == (other, many, FINITE)
     assert kept_of(MAXIMUM[:2]) == ()
-    assert kept_of([*MAXIMUM[:2], (([7, 1, 2], 2), [2, 7])]) == (other,)
-    assert kept_of([*MAXIMUM, (([2, 1], 2), [1, 1])]) == (many,)
+    assert kept_of([*MAXIMUM[:2], (([7, 1, 2], 2), [2, 7])]) == (other, FINITE)
+    assert kept_of([*MAXIMUM, (([2, 1], 2), [1, 1])]) == (many, FINITE)
 
 
 def test_a_result_that_breaks_it_is_told() -> None:
@@ -35,7 +36,24 @@ def test_a_result_that_breaks_it_is_told() -> None:
 def test_of_two_lists_none_is_looked_at() -> None:
     """That it is the second one three times does not say that it has to be."""
     calls = [(([1, n], [n, 2]), [n, 2]) for n in range(3, 7)]
-    assert kept_of(calls) == ()
+    assert kept_of(calls) == (FINITE,)
+
+
+def test_an_infinity_that_no_known_result_holds_is_told() -> None:
+    """A search for the least gives what it began with where there is nothing to search; where one is given, or known, nothing is said."""
+    pluck = [(([4, 2, n],), [2, 1]) for n in (3, 5, 7)]
+    kept = kept_of(pluck)
+    told = kept.index(FINITE)
+    inf, nan = float("inf"), float("nan")
+    assert [broken(kept, ([7, 9],), r) for r in ([7, 9], [inf, -1], [nan, 1], [7, -inf])] == [
+        -1,
+        told,
+        told,
+        told,
+    ]
+    assert broken((FINITE,), ([7, 9],), {"least": [(inf,)]}) == 0
+    assert broken((FINITE,), ([7, inf],), [inf]) == -1
+    assert FINITE not in kept_of([*pluck, (([9, 9],), inf)])
 
 
 def test_of_a_single_item_or_of_nothing_no_relation_says_anything() -> None:

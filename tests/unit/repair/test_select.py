@@ -105,23 +105,28 @@ def test_six_answers_that_agree_need_no_more() -> None:
     assert chosen(replace(many, unwritten=True), few).taken is None
 
 
-def test_two_that_wrote_the_function_anew_and_agree_need_no_more() -> None:
-    """Whatever failed and whatever else passes, unless another one that wrote it anew is among that, or something is lost."""
+def test_two_that_wrote_the_function_anew_and_agree_are_enough_alone() -> None:
+    """Whatever failed. Beside another behaviour a third voice or the likelihood has to join them, and no other one that wrote it anew may pass; nothing may be lost."""
     anew = passing("anew", "a b", samples=2, fresh=2, changed_lines=9)
+    three = replace(anew, samples=3)
     seen = passing("seen", "a c", samples=2, changed_lines=2)
 
     def chosen(anew: Passing, seen: Passing) -> Choice:
         return choose([anew, seen], WEIGHTS, missed={"m.py::f": 40})
 
-    assert chosen(anew, seen).taken is anew
-    assert chosen(anew, seen).confidence < WEIGHTS.need
-    assert chosen(replace(anew, fresh=1), seen).taken is None
-    assert chosen(anew, replace(seen, fresh=1)).taken is None
-    assert chosen(replace(anew, examples=(False,)), seen).taken is None
-    assert chosen(replace(anew, lost=True), seen).taken is None
-    assert chosen(replace(anew, idle=True), seen).taken is None
-    assert chosen(replace(anew, unwritten=True), seen).taken is None
-    assert choose([anew], WEIGHTS).taken is anew
+    assert chosen(anew, seen).taken is None
+    assert "2 of 3 voices" in chosen(anew, seen).reason
+    likely = replace(anew, likely=9.0)
+    assert chosen(likely, seen).taken is likely
+    assert chosen(three, seen).taken is three
+    assert chosen(three, seen).confidence < WEIGHTS.need
+    assert chosen(replace(three, fresh=1), seen).taken is None
+    assert chosen(three, replace(seen, fresh=1)).taken is None
+    assert chosen(replace(three, examples=(False,)), seen).taken is None
+    assert chosen(replace(three, lost=True), seen).taken is None
+    assert chosen(replace(three, idle=True), seen).taken is None
+    assert chosen(replace(three, unwritten=True), seen).taken is None
+    assert choose([anew], WEIGHTS, missed={"m.py::f": 40}).taken is anew
     assert choose([replace(anew, lost=True)], WEIGHTS).taken is None
     assert choose([replace(anew, idle=True)], WEIGHTS).taken is None
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
@@ -169,10 +174,10 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     assert "had not seen the code: 0 do this, 1 something else" in choice.reason
     assert choose([replace(edit, fresh=1), anew], WEIGHTS).taken is not None
     assert choose([edit, replace(anew, fresh=0)], WEIGHTS).taken is not None
-    two = replace(anew, samples=2, fresh=2)
-    assert choose([edit, two], WEIGHTS).taken is two
-    assert choose([replace(edit, fresh=1), two], WEIGHTS).taken is None
-    assert choose([edit, replace(two, lost=True)], WEIGHTS).taken is not two
+    three = replace(anew, samples=3, fresh=2)
+    assert choose([edit, three], WEIGHTS).taken is three
+    assert choose([replace(edit, fresh=1), three], WEIGHTS).taken is None
+    assert choose([edit, replace(three, lost=True)], WEIGHTS).taken is not three
 
 
 def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:

@@ -8,6 +8,8 @@ from collections import Counter
 
 ENOUGH = 3
 """Different arguments for which a relation has to say something before it is kept."""
+DEEPEST = 6
+"""Lists in lists into which is looked for an infinity."""
 
 
 def relations(arguments: "tuple[object, ...]", result: object) -> "dict[tuple[str, int], bool]":
@@ -15,13 +17,30 @@ def relations(arguments: "tuple[object, ...]", result: object) -> "dict[tuple[st
 
     Of several arguments of one kind none is looked at: a few calls do not say which of them is meant.
     """
+    if hasattr(result, "__next__"):
+        return {}
     kinds = [type(argument) for argument in arguments]
-    return {
+    told = {
         (words, place): holds
         for place, given in enumerate(arguments)
-        if kinds.count(type(given)) == 1 and not hasattr(result, "__next__")
+        if kinds.count(type(given)) == 1
         for words, holds in _between(given, result).items()
     }
+    if arguments and _is_finite(arguments):
+        # What a search for the least begins with, and gives where there is nothing to search.
+        told["has no infinity", 0] = _is_finite(result)
+    return told
+
+
+def _is_finite(value: object, depth: int = 0) -> bool:
+    """Whether no number in a value is infinite or none at all; what lies deep is not looked at."""
+    if isinstance(value, float):
+        return value - value == 0
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, (list, tuple, set, frozenset)) or depth > DEEPEST:
+        return True
+    return all(_is_finite(v, depth + 1) for v in value)
 
 
 def _between(given: object, result: object) -> "dict[str, bool]":

@@ -77,7 +77,9 @@ class Weights:
     Of many that miss a few pass by chance, but those do not agree with each other.
     """
     anew: int = 2
-    """Answers that are enough where all of them wrote the function without having seen its code, and no other one that did passes.
+    """Answers that are enough where all of them wrote the function without having seen its code, and nothing else passes.
+
+    Beside what passes they need the likelihood or `unaided` voices, but no such share of what was said, where no other one that wrote it anew does.
 
     A mistake that they share has to be one that the known tests and the examples do not show, and that each of them made by itself.
     """
@@ -319,9 +321,10 @@ def _few_voices(
     if best.voices >= weights.unaided:
         return
     said = f"{best.voices} of {weights.unaided} voices"
-    if best.is_unaided and best.likely < weights.agreed and not anew:
-        yield f"{said}, and no single edit does the same"
     passing = len(_rivals(best, others))
+    alone = anew and not passing
+    if best.is_unaided and best.likely < weights.agreed and not alone:
+        yield f"{said}, and no single edit does the same"
     if passing >= weights.ambiguous and best.samples and not best.members[0].unwritten:
         yield f"{said} beside {passing} other behaviours"
 
