@@ -1,10 +1,11 @@
 """What is kept of a seed in the repository is read as if it were in the cache."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.repair import outcome, pool, records
+from bench.repair import keep, outcome, pool, records
 
 from surefoot.codec import decode, encode
 
@@ -50,6 +51,17 @@ def test_recorded_outcomes_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyP
     known = outcome.recall(["k1", "k2"])
     assert (known["k1"].solved, known["k2"].false_success) == (True, True)
     assert set(outcome.recall(["k2", "k3"])) == {"k2"}
+
+
+def test_what_is_kept_stays_beside_what_comes(tmp_path: Path) -> None:
+    """Another kind's outcomes are not lost, and a case that was worked on anew is there once."""
+    record = records.outcome_record(3, "script", tmp_path)
+    first, second, _ = (decode(outcome.Outcome, line) for line in outcomes())
+    keep.keep(record, [first])
+    anew = replace(first, failed_checks=(1,))
+    keep.keep(record, [second, anew])
+    kept = [decode(outcome.Outcome, line) for line in records.lines_of(record)]
+    assert kept == [anew, second]
 
 
 def test_a_recorded_pool_is_the_seeds_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
