@@ -8,8 +8,8 @@ from collections import Counter
 
 ENOUGH = 3
 """Different arguments for which a relation has to say something before it is kept."""
-DEEPEST = 6
-"""Lists in lists into which is looked for an infinity."""
+SEARCHED = 6
+"""Lists in lists that are searched for an infinity. A probe has one namespace for this and `plain`, whose `DEEPEST` is another."""
 
 
 def relations(arguments: "tuple[object, ...]", result: object) -> "dict[tuple[str, int], bool]":
@@ -38,7 +38,7 @@ def _is_finite(value: object, depth: int = 0) -> bool:
         return value - value == 0
     if isinstance(value, dict):
         value = list(value.values())
-    if not isinstance(value, (list, tuple, set, frozenset)) or depth > DEEPEST:
+    if not isinstance(value, (list, tuple, set, frozenset)) or depth > SEARCHED:
         return True
     return all(_is_finite(v, depth + 1) for v in value)
 
