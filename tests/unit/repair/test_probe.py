@@ -4,6 +4,7 @@ import ast
 import signal
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,6 +126,23 @@ def test_checked_calls_and_examples(under_test: types.ModuleType) -> None:
     told = said(probe, "examples")
     assert told is not None
     assert held(told) == (False, True)
+
+
+def test_its_parts_share_no_name() -> None:
+    """What a probe is put together of stands in one namespace, where a second definition would replace the first."""
+    ok = checked("f(1)", "1")
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=((1,),), checked=(ok,), examples=(ok,))
+    names: Counter[str] = Counter()
+    for node in ast.parse(probe.text).body:
+        match node:
+            case ast.FunctionDef(name=name):
+                names[name] += 1
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                names[name] += 1
+            case _:
+                pass
+    assert {"plain", "relations", "test_behaviour"} <= set(names)
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_methods_of_classes(under_test: types.ModuleType) -> None:
