@@ -645,7 +645,6 @@ def test_a_stream_that_falls_silent_is_given_up(protocol: Protocol) -> None:
     wire = Wire(headers=EVENT_STREAM, body=falling_silent(protocol.pieces(WORDS, None)))
     got = failure(protocol, wire, stream=True, idle_s=0.4, price=PRICE)
     assert got.fault is ModelFault.TIMEOUT
-    assert got.wall_s < 5
     at_least(got, WORDS)
 
 
@@ -672,7 +671,6 @@ def test_a_drip_is_a_timeout(protocol: Protocol, *, stream: bool) -> None:
     wire = Wire(headers=EVENT_STREAM, body=drip(pieces))
     got = failure(protocol, wire, stream=stream, reply_s=1.0, price=PRICE)
     assert got.fault is ModelFault.TIMEOUT
-    assert got.wall_s < 4
     at_least(got, WORDS)
 
 
