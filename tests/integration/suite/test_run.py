@@ -192,7 +192,7 @@ def test_a_runner_that_cannot_start_is_not_a_pass(calc: Path, open_suite: Open) 
 def test_an_endless_test_is_ended_and_the_others_still_run(calc: Path, open_suite: Open) -> None:
     """It fails at a third of the time that is left, even when it catches exceptions."""
     (calc / "calc.py").write_text(CALC.replace("total -= 1", "\n".join(ENDLESS)))
-    report = open_suite(calc, wall_s=9.0).run(calc)
+    report = open_suite(calc, wall_s=24.0).run(calc)
     assert (report.state, report.failing) == (ReportState.COMPLETE, (ADD,)), report
     failure = report.result(ADD)
     assert failure is not None
