@@ -531,20 +531,20 @@ def cost_s(text: str) -> float:
     return time.process_time() - start
 
 
-def grows(shorter: str, longer: str, *, below: float) -> bool:
+def grows_below(times: float, shorter: str, longer: str) -> bool:
     """Whether the longer text costs less than so many times the shorter one; a busy machine has three attempts."""
-    return any(cost_s(longer) < below * cost_s(shorter) for _ in range(3))
+    return any(cost_s(longer) < times * cost_s(shorter) for _ in range(3))
 
 
 @pytest.mark.parametrize("piece", LONG, ids=range(len(LONG)))
 def test_time_is_linear(piece: str) -> None:
     """Half a megabyte of the worst that a detector can be given costs 16 times a sixteenth of it, not 256 times."""
     times = HALF_A_MEGABYTE // len(piece)
-    assert grows(piece * (times // 16), piece * times, below=64)
+    assert grows_below(64, piece * (times // 16), piece * times)
 
 
 def test_time_is_linear_in_a_text_of_everything() -> None:
     """All of that together, and ten times: ten times the time, not a hundred times."""
     text = "\n".join(piece * (HALF_A_MEGABYTE // len(LONG) // len(piece)) for piece in LONG)
     assert len(text) > 0.9 * HALF_A_MEGABYTE
-    assert grows(text, text * 10, below=30)
+    assert grows_below(30, text, text * 10)

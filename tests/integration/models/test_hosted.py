@@ -657,20 +657,24 @@ def test_silence_is_a_timeout_and_paid(protocol: Protocol, *, stream: bool) -> N
     assert got.usage.cost_usd > 0
 
 
+DRIPS, DRIP_S = 100, 0.05
+
+
 def drip(pieces: Iterable[bytes]) -> Iterator[bytes]:
     pause = threading.Event()
     for piece in pieces:
-        pause.wait(0.05)
+        pause.wait(DRIP_S)
         yield piece
 
 
 def test_a_drip_is_a_timeout(protocol: Protocol, *, stream: bool) -> None:
     """A server that sends a little now and then does not hold the run longer than the time of a reply."""
     word = protocol.finishes["stop"]
-    pieces = protocol.pieces([" w"] * 100, word) if stream else [b" "] * 100
+    pieces = protocol.pieces([" w"] * DRIPS, word) if stream else [b" "] * DRIPS
     wire = Wire(headers=EVENT_STREAM, body=drip(pieces))
     got = failure(protocol, wire, stream=stream, reply_s=1.0, price=PRICE)
     assert got.fault is ModelFault.TIMEOUT
+    assert got.wall_s < DRIPS * DRIP_S
     at_least(got, WORDS)
 
 

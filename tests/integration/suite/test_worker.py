@@ -84,10 +84,12 @@ def test_a_parametrised_function_can_be_asked_for_as_a_whole(worker: ForkedWorke
 
 
 def test_an_endless_loop_costs_its_limit_and_the_next_trial_works(worker: ForkedWorker) -> None:
-    """A loop that catches everything, and one in C, end as timeouts; the worker is as good as before."""
+    """A loop that catches everything, and one in C, end as timeouts at the trial's own limit; the worker is as good as before."""
+    given_up_s = 120  # a worker that does not answer is given up after this, at the earliest
     for body in ("while True:\n            pass", "sum(range(10**13))"):
         trial = worker.attempt(candidate("calc.py", CALC.replace("total -= 1", body)))
         assert trial.report.state is ReportState.TIMEOUT
+        assert trial.wall_s < given_up_s
     assert worker.attempt(candidate("calc.py", FIXED)).report.passing == (ADD,)
 
 

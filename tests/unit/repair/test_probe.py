@@ -135,12 +135,12 @@ def test_its_parts_share_no_name() -> None:
     names: Counter[str] = Counter()
     for node in ast.parse(probe.text).body:
         match node:
-            case ast.FunctionDef(name=name):
+            case (
+                ast.FunctionDef(name=name)
+                | ast.Assign(targets=[ast.Name(id=name)])
+                | ast.AnnAssign(target=ast.Name(id=name))
+            ):
                 names[name] += 1
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                names[name] += 1
-            case _:
-                pass
     assert {"plain", "relations", "test_behaviour"} <= set(names)
     assert [name for name, count in names.items() if count > 1] == []
 
