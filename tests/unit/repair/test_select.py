@@ -132,6 +132,24 @@ def test_two_that_wrote_the_function_anew_and_agree_are_enough_alone() -> None:
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
 
+def test_what_is_likely_and_foretold_outweighs_those_that_wrote_the_function_anew() -> None:
+    """A loop that was written anew has forgotten the smallest input; what speaks for more than one edit, or not so much, is not enough."""
+    anew = passing("anew", "a b", samples=3, fresh=3, changed_lines=6)
+    said = {"edited": True, "prior": 0.6, "samples": 3, "likely": 9.0, "foretold": 1}
+    edit = passing("edit", "a c", **said)
+    assert choose([anew, edit], WEIGHTS).taken is edit
+    several = passing("both", "a c", generator="ast:g+g", **said)
+    for weaker in (
+        several,
+        replace(edit, likely=None),
+        replace(edit, foretold=0),
+        replace(edit, samples=2),
+    ):
+        assert choose([anew, weaker], WEIGHTS).taken is anew
+    told = replace(anew, foretold=1)
+    assert choose([told, edit], WEIGHTS).taken is told
+
+
 def test_two_that_agree_are_not_enough_where_the_tests_leave_three_behaviours_open() -> None:
     """However they came about and however likely the code is to the model; edits that do the same are a third voice."""
     anew = passing("anew", "a b", samples=2, fresh=2, likely=9.0)

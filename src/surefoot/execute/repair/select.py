@@ -191,6 +191,11 @@ class Cluster:
         return self.samples + any(p.candidate.generator.startswith("ast:") for p in self.members)
 
     @property
+    def foretold(self) -> int:
+        """Calls on which it gives what a model foretold, and another one that passes does not."""
+        return max(p.foretold for p in self.members)
+
+    @property
     def beyond(self) -> frozenset[Words]:
         """Behaviours that it is, but for a line that is a slip to a model."""
         return frozenset(p.beyond for p in self.members if p.beyond)
@@ -300,7 +305,7 @@ def _doubts(
     yield from _few_voices(best, others, weights, anew=anew)
     if not all(first.examples) and best.samples < weights.unaided:
         yield f"{best.samples} of {weights.unaided} answers against an example that it does not hold"
-    against = _written_anew(best, others)
+    against = _written_anew(best, others, weights)
     if best.fresh < against:
         told = f"answers that had not seen the code: {best.fresh} do this"
         yield f"{told}, {against} something else"
@@ -375,8 +380,10 @@ def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights)
 
 
 def _is_said_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
-    """Whether so many answers that had not seen the code agree, and no other one that had not passes."""
-    enough = best.fresh >= weights.anew and not _written_anew(best, others)
+    """Whether so many answers that had not seen the code agree, and what passes beside them neither was written so nor outweighs them."""
+    rivals = _rivals(best, others)
+    enough = best.fresh >= weights.anew and not _written_anew(best, others, weights)
+    enough = enough and not any(_outweighs(c, best, weights) for c in rivals)
     return enough and _may_be_agreed_on(best.members[0])
 
 
@@ -385,9 +392,19 @@ def _may_be_agreed_on(first: Passing) -> bool:
     return _is_sound(first) and not first.unwritten
 
 
-def _written_anew(best: Cluster, others: Sequence[Cluster]) -> int:
-    """Most answers that had not seen the code and speak for one of the others."""
-    return max((c.fresh for c in _rivals(best, others)), default=0)
+def _written_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> int:
+    """Most answers that had not seen the code and speak for one of the others, but for one that is outweighed."""
+    rivals = _rivals(best, others)
+    return max((c.fresh for c in rivals if not _outweighs(best, c, weights)), default=0)
+
+
+def _outweighs(one: Cluster, other: Cluster, weights: Weights) -> bool:
+    """Whether likelihood, as many answers, and what was foretold of a call on which they differ speak for a single edit against answers that wrote it anew.
+
+    Whoever writes a function anew can miss what the code that is there has thought of, as the smallest input.
+    """
+    said = one.foretold > other.foretold and one.likely >= weights.agreed
+    return said and one.samples >= other.fresh and not one.is_unaided
 
 
 def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
@@ -453,8 +470,8 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int, likely: f
     if all(p.kept is not None and p.kept >= _STEADY for p in members):
         weight += weights.kept
     weight += weights.likely * likely
-    weight += weights.foretold * max(p.foretold for p in members)
-    return Cluster(members=_in_turn(members), weight=weight, likely=likely)
+    found = Cluster(members=_in_turn(members), weight=weight, likely=likely)
+    return replace(found, weight=weight + weights.foretold * found.foretold)
 
 
 def _in_turn(members: Sequence[Passing]) -> tuple[Passing, ...]:
