@@ -381,10 +381,9 @@ def _is_said_by_many(best: Cluster, others: Sequence[Cluster], weights: Weights)
 
 def _is_said_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) -> bool:
     """Whether so many answers that had not seen the code agree, and what passes beside them neither was written so nor outweighs them."""
-    rivals = _rivals(best, others)
     enough = best.fresh >= weights.anew and not _written_anew(best, others, weights)
-    enough = enough and not any(_outweighs(c, best, weights) for c in rivals)
-    return enough and _may_be_agreed_on(best.members[0])
+    outweighed = any(_outweighs(c, best, weights) for c in _rivals(best, others))
+    return enough and not outweighed and _may_be_agreed_on(best.members[0])
 
 
 def _may_be_agreed_on(first: Passing) -> bool:
