@@ -718,6 +718,36 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
         assert unlike == ["has argument 2 items", None]
 
 
+SHARES = """\
+def share(people):
+    return people
+"""
+TEST_SHARES = """\
+from shares import share
+
+
+def test_share():
+    assert share(5) == 2
+    assert share(2) == 5
+    assert share(10) == 1
+"""
+
+
+def test_what_answers_give_for_zero_tells_them_apart_and_parts_no_behaviours(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """No test gives 0, and perhaps nobody does: both do the same, and what most answers give for it is heard all the same."""
+    tests = ("tests/test_shares.py", TEST_SHARES)
+    with probed(tmp_path, plan, processes, ("shares.py", SHARES), tests) as (probing, suspects):
+        share = suspects["share"]
+        of_one, of_none = (
+            candidate("shares.py", SHARES.replace("return people", f"return {text}"))
+            for text in ("10 // (people or 1)", "10 // people if people else 0")
+        )
+        assert probing.behaviour(of_one, share) == probing.behaviour(of_none, share)
+        assert probing.strange(of_one, share) != probing.strange(of_none, share)
+
+
 def test_a_file_with_a_byte_order_mark_is_tried_warm(calc: Path, open_suite: Open) -> None:
     """An import drops the mark, which is no code of a candidate either."""
     (calc / "calc.py").write_text("\ufeff" + CALC)

@@ -107,7 +107,7 @@ def probe_for(
         inputs=inputs,
         edges=small_ones(seen) if written else (*small_ones(seen), *unusual(seen)),
         unusual=(*unusual(seen), *least_ones(seen)) if written else (),
-        strange=strange(seen),
+        strange=(*strange(seen), *unusual(seen)),
         written=written,
         checked=checked,
         examples=_of_kind(_apart(shown, checked), checked),
@@ -234,7 +234,7 @@ class Probing:
         return tuple(words[n] for n in counted), tuple(words[n] for n in apart)
 
     def strange(self, candidate: Candidate, suspect: Suspect) -> Words:
-        """What a candidate does on inputs that are not like those of tests, docstring and issue; empty when that is not known."""
+        """What a candidate does on inputs that are not like those of tests, docstring and issue, or that perhaps nobody gives; empty when that is not known."""
         probe = self._probes.get(suspect.key)
         return (self.ask(candidate, suspect, "strange") if probe and probe.strange else None) or ()
 

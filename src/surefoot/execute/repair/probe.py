@@ -220,7 +220,7 @@ class Probe:
     unusual: tuple[Arguments, ...] = ()
     """Inputs of `unusual`, of which nothing says that anybody gives them."""
     strange: tuple[Arguments, ...] = ()
-    """Inputs of `strange`, which tell apart answers that do the same on all others."""
+    """Inputs of `strange` and `unusual`, which tell apart answers that do the same on all others."""
     written: bool = True
     """Whether the function has a body, so that what the unchanged code does says something."""
     relations: tuple[tuple[str, int], ...] = ()
