@@ -153,6 +153,18 @@ def test_an_edit_that_leaves_the_worktree_is_refused_and_nothing_is_written(
     assert not (tmp_path / "x").exists()
 
 
+def test_a_file_and_one_below_it_cannot_be_written_at_once(workspace: Workspace) -> None:
+    """In either order; that one of them goes is no obstacle."""
+    both = [edit("new", "text"), edit("new/below.py", "text")]
+    for edits in (both, both[::-1]):
+        with pytest.raises(UsageError, match="'new/below.py' is refused: another edit writes"):
+            workspace.apply([edit("a.txt", "first edit"), *edits])
+        assert (workspace.path / "a.txt").read_text() == "one\ntwo\n"
+        assert not (workspace.path / "new").exists()
+    workspace.apply([edit("new", None), edit("new/below.py", "text")])
+    assert (workspace.path / "new" / "below.py").read_text() == "text"
+
+
 def test_an_edit_keeps_the_mode_and_is_taken_as_it_is(workspace: Workspace) -> None:
     """An executable stays one; line ends and odd characters are written as given."""
     (workspace.path / "a.txt").chmod(0o755)

@@ -52,8 +52,12 @@ def apply_edits(
     Raises:
         UsageError: A path is refused; nothing was written.
     """
+    written = {edit.path for edit in edits if edit.text is not None}
     for edit in edits:
         _check(root, edit, sealed)
+        above = written.intersection(parents(edit.path))
+        if edit.path in written and above:
+            raise _refused(edit.path, f"another edit writes the file {min(above)!r} above it")
     with mended("write an edit"):
         for edit in edits:
             if edit.text is None:
