@@ -162,3 +162,35 @@ def test_a_yield_behind_a_return_is_read_all_the_same() -> None:
     assert after is not None
     # `x` was read by neither.
     assert idles(before, after, units(before)[0]) is False
+
+
+NAMES = """\
+def is_fine(name):
+    \"\"\"Whether a name has at most three digits ('0'-'9') and one dot.\"\"\"
+    head, tail = name.split(".")
+    return not (tail.isdigit() and len(tail) > 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "forgotten"),
+    [
+        ("name.count('.') == 1", True),
+        ("sum(c.isdigit() for c in name) <= 3", False),
+        ("sum(c.isdecimal() for c in name) <= 3", False),
+        ("sum('0' <= c <= '9' for c in name) <= 3", False),
+        ("len(re.findall('[0-9]', name)) <= 3", False),
+        ("name.isupper()", True),
+    ],
+)
+def test_what_the_docstring_names_and_was_asked_for_is_not_forgotten(
+    body: str, *, forgotten: bool
+) -> None:
+    """Digits are told from other characters in whatever way; where the docstring does not speak of them nobody misses them."""
+    head, _, _ = NAMES.partition("    head,")
+    for said in ("digits", "signs"):
+        before = parse("m.py", NAMES.replace("digits", said))
+        after = parse("m.py", f"{head.replace('digits', said)}    return {body}\n")
+        assert before is not None
+        assert after is not None
+        assert idles(before, after, units(before)[0]) is (forgotten and said == "digits")

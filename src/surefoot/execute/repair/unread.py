@@ -2,13 +2,67 @@
 
 import ast
 import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from surefoot.execute.repair.settled import settled
-from surefoot.execute.source import CodeUnit, FunctionNode, Source, last_name, node_of
+from surefoot.execute.source import (
+    CodeUnit,
+    FunctionNode,
+    Source,
+    docstring_node,
+    last_name,
+    node_of,
+)
 
 _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
 """Calls that read names without naming them."""
+_TELLS_ANY: Final = frozenset({"ord", "re", "string"})
+"""Names with which any kind of characters may be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Characters:
+    """A kind of characters that docstrings name and code tells from others."""
+
+    named: str
+    """What a docstring's word for them begins with."""
+    asked: frozenset[str]
+    """Methods of a text that ask for them, or make them."""
+    are: Callable[[str], bool]
+    """Whether all characters of a text are of this kind."""
+
+    def are_asked_in(self, function: FunctionNode) -> bool:
+        """Whether a function calls such a method."""
+        return any(
+            isinstance(n, ast.Attribute) and n.attr in self.asked for n in ast.walk(function)
+        )
+
+    def are_told_in(self, function: FunctionNode) -> bool:
+        """Whether a function tells them from others, in whatever way."""
+        return self.are_asked_in(function) or any(
+            (isinstance(n, ast.Name) and n.id in _TELLS_ANY)
+            or (isinstance(n, ast.Constant) and isinstance(n.value, str) and self.are(n.value))
+            for n in ast.walk(function)
+        )
+
+
+_KINDS: Final = (
+    _Characters(
+        named="digit", asked=frozenset({"isdigit", "isdecimal", "isnumeric"}), are=str.isdigit
+    ),
+    _Characters(
+        named="upper",
+        asked=frozenset({"isupper", "istitle", "upper", "title", "capitalize", "swapcase"}),
+        are=str.isupper,
+    ),
+    _Characters(
+        named="lower",
+        asked=frozenset({"islower", "istitle", "lower", "casefold", "swapcase"}),
+        are=str.islower,
+    ),
+)
 
 
 def unread(function: FunctionNode) -> frozenset[str]:
@@ -32,12 +86,23 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
 
 
 def idles(before: Source, after: Source, unit: CodeUnit | None) -> bool:
-    """Whether something of a unit does nothing after a change: a name that is dropped, a condition that no argument decides, or a statement that is cut off."""
+    """Whether something of a unit does nothing after a change: a name that is dropped, a condition that no argument decides, or a statement that is cut off.
+
+    Likewise a kind of characters that the docstring names, for which a text was asked, and which is told from others no more.
+    """
     was, now = node_of(before, unit), node_of(after, unit)
     if was is None or now is None:
         return False
-    idle = dropped(before, after, unit) or settled(was, now)
+    idle = dropped(before, after, unit) or settled(was, now) or _is_forgotten(was, now)
     return bool(idle) or _cut_off(now) > _cut_off(was)
+
+
+def _is_forgotten(was: FunctionNode, now: FunctionNode) -> bool:
+    """Whether a function asked for digits, say, of which its docstring speaks, and no longer does."""
+    docstring = docstring_node(was)
+    words = str(docstring.value).lower().split() if docstring is not None else ()
+    named = [k for k in _KINDS if any(word.lstrip("('\"").startswith(k.named) for word in words)]
+    return any(k.are_asked_in(was) and not k.are_told_in(now) for k in named)
 
 
 def _cut_off(function: FunctionNode) -> int:
