@@ -328,6 +328,24 @@ def test_several_edits_at_once_need_answers_that_agree() -> None:
         assert choose([replace(several, likely=8.0)], WEIGHTS).taken is not None
 
 
+def test_an_edit_beside_a_filled_line_needs_an_answer_where_many_miss() -> None:
+    """That line stands there because the model finds it likely; what it answers says as much, and is something else."""
+    f = frozenset({"m.py::f"})
+    told = {"edited": True, "prior": 1.0, "examples": (True,), "likely": 8.0, "changed": f}
+    many, few = {"m.py::f": 12}, {"m.py::f": 11, "m.py::g": 9}
+    for generator in ("ast:fill&negate", "ast:fill+constant"):
+        filled = passing("filled", "a b", generator=generator, **told)
+        assert choose([filled], WEIGHTS, missed=few).taken is filled
+        choice = choose([filled], WEIGHTS, missed=many)
+        assert choice.taken is None
+        assert "1 of 3 voices" in choice.reason
+        assert choose([replace(filled, samples=1)], WEIGHTS, missed=many).taken is not None
+        answer = passing("answer", "a b", samples=1, examples=(True,), changed=f)
+        assert choose([filled, answer], WEIGHTS, missed=many).taken is not None
+        other = passing("other", "a b", generator="ast:compare&constant", **told)
+        assert choose([filled, other], WEIGHTS, missed=many).taken is not None
+
+
 def test_too_little_speaks_for_any() -> None:
     """Behaviours that differ with equal support are left alone, and the reason says so."""
     choice = choose([passing(t, t, samples=1) for t in "abc"], WEIGHTS)

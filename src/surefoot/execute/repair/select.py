@@ -56,6 +56,7 @@ class Weights:
     unaided: int = 3
     """Voices that a behaviour needs which no single edit has, nor `agreed` of the likelihood: answers, and edits at once, which are one.
 
+    Nor does the likelihood stand for them where a model filled a line in beside an edit, and twice `many` of its answers miss.
     Likewise answers for one that does not hold an example of docstring or issue.
     """
     heard: int = 2
@@ -67,7 +68,7 @@ class Weights:
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
     So does an input that the unchanged code answers, and on which all that is left fails by accident, a name that the
-    unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, and a statement that is cut off.
+    unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, a statement that is cut off, and characters that the docstring names and nothing asks for any more.
     """
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken, unless `many` agree."""
@@ -121,7 +122,7 @@ class Passing:
     unwritten: bool = False
     """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
-    """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, or a statement is cut off."""
+    """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, a statement is cut off, or characters that the docstring names are asked for no more."""
     unlike: str | None = None
     """What holds of all known results, and not of all that it gives for generated inputs, in words; None without such."""
     foretold: int = 0
@@ -194,6 +195,11 @@ class Cluster:
     def foretold(self) -> int:
         """Calls on which it gives what a model foretold, and another one that passes does not."""
         return max(p.foretold for p in self.members)
+
+    @property
+    def is_filled_alone(self) -> bool:
+        """Edits beside a line that a model filled in, and no answer."""
+        return not self.samples and all(p.is_on_fill for p in self.members)
 
     @property
     def beyond(self) -> frozenset[Words]:
@@ -302,7 +308,7 @@ def _doubts(
         yield f"that a result {first.unlike} holds of all known ones and not of all of its own"
     if best.is_one_answer:
         yield "one answer alone, which nothing else agrees with"
-    yield from _few_voices(best, others, weights, anew=anew)
+    yield from _few_voices(best, others, weights, missed, anew=anew)
     if not all(first.examples) and best.samples < weights.unaided:
         yield f"{best.samples} of {weights.unaided} answers against an example that it does not hold"
     against = _written_anew(best, others, weights)
@@ -320,15 +326,26 @@ def _doubts(
 
 
 def _few_voices(
-    best: Cluster, others: Sequence[Cluster], weights: Weights, *, anew: bool
+    best: Cluster,
+    others: Sequence[Cluster],
+    weights: Weights,
+    missed: Mapping[str, int],
+    *,
+    anew: bool,
 ) -> Iterator[str]:
-    """Why so many voices are not enough; answers to a function that was still to be written are asked for more elsewhere."""
+    """Why so many voices are not enough; answers to a function that was still to be written are asked for more elsewhere.
+
+    A line that a model filled in stands there because the model finds it likely: what it answers, again and again, is
+    another word of the same model.
+    """
     if best.voices >= weights.unaided:
         return
     said = f"{best.voices} of {weights.unaided} voices"
     passing = len(_rivals(best, others))
     alone = anew and not passing
-    if best.is_unaided and best.likely < weights.agreed and not alone:
+    denied = best.is_filled_alone and _misses(best, missed) >= 2 * weights.many
+    likely = best.likely >= weights.agreed and not denied
+    if best.is_unaided and not likely and not alone:
         yield f"{said}, and no single edit does the same"
     if passing >= weights.ambiguous and best.samples and not best.members[0].unwritten:
         yield f"{said} beside {passing} other behaviours"
@@ -361,10 +378,15 @@ def _against(
     edits = sum(c.weight for c in rivals_of if not c.samples)
     unmet = 0.0 if _is_sound(first) else weights.unmet
     rewritten = best.is_rewritten(weights.wide)
-    misses = sum(missed.get(key, 0) for key in first.changed)
-    doubt = weights.rewritten + weights.missed * misses if rewritten else weights.doubt
+    misses = weights.missed * _misses(best, missed)
+    doubt = weights.rewritten + misses if rewritten else weights.doubt
     rivals = min(edits, weights.rivals) if _is_spoken_for(best, weights) else edits
     return thought_of + rivals + doubt + unmet
+
+
+def _misses(best: Cluster, missed: Mapping[str, int]) -> int:
+    """Answers about the code that a behaviour changes which do not pass."""
+    return sum(missed.get(key, 0) for key in best.members[0].changed)
 
 
 def _is_sound(first: Passing) -> bool:
