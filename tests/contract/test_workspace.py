@@ -157,7 +157,7 @@ def test_a_file_and_one_below_it_cannot_be_written_at_once(workspace: Workspace)
     """In either order; that one of them goes is no obstacle."""
     both = [edit("new", "text"), edit("new/below.py", "text")]
     for edits in (both, both[::-1]):
-        with pytest.raises(UsageError, match="'new/below.py' is refused: another edit writes"):
+        with pytest.raises(UsageError, match=r"'new/below\.py' is refused: another edit writes"):
             workspace.apply([edit("a.txt", "first edit"), *edits])
         assert (workspace.path / "a.txt").read_text() == "one\ntwo\n"
         assert not (workspace.path / "new").exists()
