@@ -97,6 +97,7 @@ def probe_for(
         return probe_of_stories(beside, stories) if stories else None
     # Without a body no code says yet which inputs it is for.
     written = not _is_unwritten(files.product[suspect.path], unit)
+    odd = unusual(seen)
     told = [(e, a) for e in known if e.expected and (a := arguments_of(e.call)) is not None]
     checked = [pair for pair in told if pair[0].origin == "test"]
     shown = [pair for pair in told if pair[0].origin != "test"]
@@ -105,9 +106,9 @@ def probe_for(
         unit.qualname,
         beside,
         inputs=inputs,
-        edges=small_ones(seen) if written else (*small_ones(seen), *unusual(seen)),
-        unusual=(*unusual(seen), *least_ones(seen)) if written else (),
-        strange=(*strange(seen), *unusual(seen)),
+        edges=small_ones(seen) if written else (*small_ones(seen), *odd),
+        unusual=(*odd, *least_ones(seen)) if written else (),
+        strange=(*strange(seen), *odd),
         written=written,
         checked=checked,
         examples=_of_kind(_apart(shown, checked), checked),

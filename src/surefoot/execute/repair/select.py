@@ -378,8 +378,8 @@ def _against(
     edits = sum(c.weight for c in rivals_of if not c.samples)
     unmet = 0.0 if _is_sound(first) else weights.unmet
     rewritten = best.is_rewritten(weights.wide)
-    misses = weights.missed * _misses(best, missed)
-    doubt = weights.rewritten + misses if rewritten else weights.doubt
+    misses = _misses(best, missed)
+    doubt = weights.rewritten + weights.missed * misses if rewritten else weights.doubt
     rivals = min(edits, weights.rivals) if _is_spoken_for(best, weights) else edits
     return thought_of + rivals + doubt + unmet
 
