@@ -252,28 +252,37 @@ def test_a_few_answers_of_many_are_no_surer_in_the_second_turn(tmp_path: Path) -
     assert all(text.startswith("not sure") for text in told), told
 
 
-@pytest.mark.parametrize("guessed", [False, True], ids=["known test", "test of the model"])
-def test_two_answers_that_wrote_it_anew_are_enough_for_a_known_test_alone(
-    tmp_path: Path, *, guessed: bool
+@pytest.mark.parametrize(
+    ("wrong", "guessed", "told"),
+    [
+        (4, False, "taken: 3 samples"),
+        (9, False, "not sure: 0.60 is needed: 2 samples"),
+        (4, True, "not sure: 0.60 is needed: 3 samples"),
+    ],
+    ids=["known test", "two of many", "test of the model"],
+)
+def test_three_answers_that_wrote_it_anew_are_enough_for_a_known_test_alone(
+    tmp_path: Path, *, wrong: int, guessed: bool, told: str
 ) -> None:
-    """What a model makes of an issue is in its answers and in its test alike."""
-    told = CODE.replace("rounded to cents", "rounded to cents as people do")
-    shop = Shop(tmp_path, TESTS if guessed else TESTS + DISCOUNT, code=told)
+    """Two are not where many miss. What a model makes of an issue is in its answers and in its test alike."""
+    code = CODE.replace("rounded to cents", "rounded to cents as people do")
+    shop = Shop(tmp_path, TESTS if guessed else TESTS + DISCOUNT, code=code)
     draft = "```python\nfrom shop import total\n\n\ndef test_off():\n    assert total([10, 20], 10) == 27.0\n"
-    wrong = "def total(prices, discount=0):\n    return 0.5\n"
+    misses = "def total(prices, discount=0):\n    return 0.5\n"
     rules = [
         {"purpose": "reproduce_test", "reply": draft},
-        {"pattern": "Write the function", "replies": [LONG_WAY, *[wrong] * 9]},
-        {"pattern": "total", "reply": wrong},
+        {"pattern": "Write the function", "replies": [LONG_WAY, *[misses] * wrong]},
+        {"pattern": "total", "reply": misses},
     ]
     run = shop.solve(
         rules,
         issue="`total` forgets a discount of 10: 10 and 20 are 27.0 then",
         context_tokens=8_192,
     )
-    assert run["status"] == ("blocked" if guessed else "complete"), run["reason"]
+    taken = told.startswith("taken")
+    assert run["status"] == ("complete" if taken else "blocked"), run["reason"]
     chosen = [str(e["text"]) for e in shop.events(run) if e.get("topic") == "selection"]
-    assert "2 samples and 0 edits agree" in chosen[-1]
+    assert any(told in text for text in chosen), chosen
 
 
 ALONE = """import os

@@ -123,11 +123,18 @@ def test_two_that_wrote_the_function_anew_and_agree_are_enough_alone() -> None:
     assert chosen(replace(three, fresh=1), seen).taken is None
     assert chosen(three, replace(seen, fresh=1)).taken is None
     assert chosen(replace(three, examples=(False,)), seen).taken is None
-    assert chosen(replace(three, lost=True), seen).taken is None
+    assert chosen(replace(three, lost=0.1), seen).taken is None
     assert chosen(replace(three, idle=True), seen).taken is None
     assert chosen(replace(three, unwritten=True), seen).taken is None
-    assert choose([anew], WEIGHTS, missed={"m.py::f": 40}).taken is anew
-    assert choose([replace(anew, lost=True)], WEIGHTS).taken is None
+    many = {"m.py::f": 40}
+    alone = replace(anew, changed=frozenset(many), examples=(True,))
+    assert choose([alone], WEIGHTS).taken is alone
+    assert choose([alone], WEIGHTS, missed=many).taken is None
+    assert "0.60 is needed" in choose([alone], WEIGHTS, missed=many).reason
+    third = replace(alone, samples=3)
+    assert choose([third], WEIGHTS, missed=many).taken is third
+    assert choose([third], WEIGHTS, missed=many).confidence < WEIGHTS.need
+    assert choose([replace(anew, lost=0.1)], WEIGHTS).taken is None
     assert choose([replace(anew, idle=True)], WEIGHTS).taken is None
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
@@ -195,7 +202,7 @@ def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     three = replace(anew, samples=3, fresh=2)
     assert choose([edit, three], WEIGHTS).taken is three
     assert choose([replace(edit, fresh=1), three], WEIGHTS).taken is None
-    assert choose([edit, replace(three, lost=True)], WEIGHTS).taken is not three
+    assert choose([edit, replace(three, lost=0.1)], WEIGHTS).taken is not three
 
 
 def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:

@@ -78,9 +78,9 @@ class Weights:
     Of many that miss a few pass by chance, but those do not agree with each other.
     """
     anew: int = 2
-    """Answers that are enough where all of them wrote the function without having seen its code, and nothing else passes.
+    """Answers that are enough where all of them wrote the function without having seen its code, nothing else passes, and they have such a share of what was said.
 
-    Beside what passes they need the likelihood or `unaided` voices, but no such share of what was said, where no other one that wrote it anew does.
+    Beside what passes they need the likelihood or `unaided` voices; with either they need no such share, where no other one that wrote it anew passes.
 
     A mistake that they share has to be one that the known tests and the examples do not show, and that each of them made by itself.
     """
@@ -317,7 +317,8 @@ def _doubts(
         yield f"{told}, {against} something else"
     if best.unheard:
         yield f"changed at once, and no answer about {best.unheard[0]} agrees"
-    if confidence < weights.need and not many and not anew:
+    borne = best.voices >= weights.unaided or best.likely >= weights.agreed
+    if confidence < weights.need and not many and not (anew and borne):
         yield f"{weights.need:.2f} is needed"
     doubted = best.is_weighed and not best.fresh
     heard = max(weights.heard, weights.unaided) if doubted else weights.heard
