@@ -642,8 +642,28 @@ def test_what_mends_an_input_of_a_test_and_not_its_fault_is_told(
             probing.behaviour(c, one)[0]
             for c in (UNCHANGED, candidate("alternate.py", guard), candidate("alternate.py", right))
         ]
-        assert [probing.lost(w, one, ()) for w in words] == [True, True, False]
+        assert [probing.lost(w, one, ()) > 0 for w in words] == [True, True, False]
         assert not probing.lost(words[1], one, {"ValueError"})
+
+
+def test_code_that_gives_the_same_whatever_it_is_given_excuses_nobody(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """As of what is to be written yet, an answer is due to lists like the known ones, of odd length too, and none to one that is empty."""
+    tests = ("tests/test_alternate.py", TEST_ALTERNATE)
+    idle = "def alternate(numbers):\n    return []\n"
+    right = ALTERNATE.replace(
+        "        given.append(max",
+        "        if not left:\n            break\n        given.append(max",
+    )
+    needs = right.replace("    left,", "    least = numbers[0]\n    left,")
+    with probed(tmp_path, plan, processes, ("alternate.py", idle), tests) as (probing, suspects):
+        one = suspects["alternate"]
+        lost = [
+            probing.lost(probing.behaviour(candidate("alternate.py", text), one)[0], one, ())
+            for text in (ALTERNATE, needs, right)
+        ]
+        assert [share > 0 for share in lost] == [True, False, False]
 
 
 STRANGE = """\
@@ -702,7 +722,7 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
             probing.lost(probing.behaviour(c, strange)[0], strange, ())
             for c in (breaks, short, right)
         ]
-        assert lost == [True, False, False]
+        assert [share > 0 for share in lost] == [True, False, False]
         meant, _ = probing.behaviour(breaks, strange)
         assert not probing.lost(meant, strange, {"ValueError"})
         unlike = [probing.unlike(c, strange) for c in (breaks, short, right)]

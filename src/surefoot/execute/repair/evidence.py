@@ -167,13 +167,18 @@ class _Due:
     """What a candidate owes on a generated input."""
 
     answer: bool = False
-    """An answer: the unchanged code gives one, unless it gives the same whatever it is given. What is to be written yet
-    answers nothing, so that one is due to every input but texts, which may be of a form that nobody gives."""
+    """An answer: the unchanged code gives one. Where it is to be written yet, or gives the same whatever it is given, that
+    says nothing, and one is due to every input like the known ones but texts, which may be of a form that nobody gives."""
     symptom: str | None = None
     """Not to fail like this: the unchanged code does, as on an input of a known test. What goes on with it has mended that
     input and not the fault. Of texts, again, none."""
     formless: bool
     """The input has no text."""
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is a word for which something else would be due."""
+        return self.answer or self.symptom is not None
 
     def asks(self, word: str) -> bool:
         """Whether something else than an accident is due where a candidate gives this word."""
@@ -282,15 +287,16 @@ class Probing:
         same = sum(words[place] == before[place] for place in told)
         return same / len(told) if told else None
 
-    def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> bool:
-        """Whether a candidate fails where an answer is due, and not by an exception that it raises itself."""
+    def lost(self, words: Words | None, suspect: Suspect, raised: Collection[str]) -> float:
+        """Share of the inputs to which an answer is due on which a candidate fails, and not by an exception that it raises itself, 0..1."""
         dues = self._dues(suspect)
         if words is None or len(words) != len(dues):
-            return False
-        return any(
+            return 0.0
+        failing = sum(
             due.asks(word) and _is_accident(word, raised, formless=due.formless)
             for word, due in zip(words, dues, strict=True)
         )
+        return failing / max(1, sum(due.is_any for due in dues))
 
     def _dues(self, suspect: Suspect) -> tuple[_Due, ...]:
         """Of each word of a behaviour that counts, what is due; empty where they tell stories, or nothing is known."""
@@ -306,12 +312,14 @@ class Probing:
         known = {repr(arguments) for _, arguments in probe.checked}
         told = {before[n] for n in places if _is_answer(before[n])}
         shown = {before[n] for n in places if repr(probe.inputs[n]) in known} - told
+        first_edge = len(probe.inputs) - probe.edges
         for n in places:
             formless = not holds_text(probe.inputs[n])
             if not probe.written:
                 yield _Due(answer=formless, formless=formless)
             elif before[n] in told:
-                yield _Due(answer=len(told) > 1, formless=formless)
+                like_known = formless and n < first_edge
+                yield _Due(answer=len(told) > 1 or like_known, formless=formless)
             else:
                 symptom = before[n] if formless and before[n] in shown else None
                 yield _Due(symptom=symptom, formless=formless)

@@ -70,6 +70,8 @@ class Weights:
     So does an input that the unchanged code answers, and on which all that is left fails by accident, a name that the
     unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, a statement that is cut off, and characters that the docstring names and nothing asks for any more.
     """
+    broken: float = 0.25
+    """Share of the inputs to which an answer is due from which on a behaviour that fails on them is never taken: so many are no accident of how inputs are made."""
     need: float = 0.6
     """Share of all that was said that a behaviour needs to be taken, unless `many` agree."""
     many: int = 6
@@ -117,8 +119,8 @@ class Passing:
     """Names, numbers and signs that it brings into the lines that it changes."""
     neighbours: tuple[bool, ...] = ()
     """Which tests that fail on the base and that nobody asked for pass as well."""
-    lost: bool = False
-    """It fails by accident on a generated input that the unchanged code answers, or as that does on one of a known test."""
+    lost: float = 0.0
+    """Share of the generated inputs that the unchanged code answers on which it fails by accident, or as that does on one of a known test, 0..1."""
     unwritten: bool = False
     """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
@@ -304,6 +306,8 @@ def _doubts(
     anew = _is_said_anew(best, others, weights)
     if best.is_one_answer and best.beyond:
         yield f"{first.candidate.description} to a model, which no answer says"
+    if first.lost >= weights.broken:
+        yield f"it fails on {first.lost:.0%} of the inputs to which an answer is due"
     if first.unlike and not many:
         yield f"that a result {first.unlike} holds of all known ones and not of all of its own"
     if best.is_one_answer:
