@@ -194,3 +194,16 @@ def test_what_the_docstring_names_and_was_asked_for_is_not_forgotten(
         assert before is not None
         assert after is not None
         assert idles(before, after, units(before)[0]) is (forgotten and said == "digits")
+
+
+def test_a_docstring_of_small_letters_tells_none_of_them() -> None:
+    """Nobody asks for small letters by writing of them in some."""
+    code = '"""vowels of a name, in lowercase or not."""\n    return [c for c in name'
+    before = parse("m.py", f"def vowels(name):\n    {code} if c.lower() in 'aeiou']\n")
+    asks = parse("m.py", f"def vowels(name):\n    {code} if c in 'aeiou']\n")
+    assert before is not None
+    assert asks is not None
+    after = parse("m.py", f"def vowels(name):\n    {code} if c in ('A', 'E')]\n")
+    assert after is not None
+    assert idles(before, after, units(before)[0])
+    assert not idles(before, asks, units(before)[0])

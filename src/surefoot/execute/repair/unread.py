@@ -40,11 +40,13 @@ class _Characters:
         )
 
     def are_told_in(self, function: FunctionNode) -> bool:
-        """Whether a function tells them from others, in whatever way."""
+        """Whether a function tells them from others, in whatever way but by the words of its docstring."""
+        docstring = docstring_node(function)
         return self.are_asked_in(function) or any(
             (isinstance(n, ast.Name) and n.id in _TELLS_ANY)
             or (isinstance(n, ast.Constant) and isinstance(n.value, str) and self.are(n.value))
             for n in ast.walk(function)
+            if n is not docstring
         )
 
 
