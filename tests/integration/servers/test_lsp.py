@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import sys
 import venv
 from collections.abc import Callable, Iterator, Mapping
@@ -241,6 +242,7 @@ class TestPython:
             ({"line": 4, "symbol": "total", "new_name": "a b"}, "'a b' cannot be a name"),
             ({"path": "../x.py"}, "the path '../x.py' is refused"),
             ({"path": "latin.py", "line": 1, "symbol": "x"}, "'latin.py' is not UTF-8"),
+            ({"path": "pipe.py", "line": 1, "symbol": "x"}, "it is no plain file"),
         ],
     )
     def test_a_call_that_cannot_be_meant(
@@ -254,6 +256,7 @@ class TestPython:
         """The error says what is wrong with it, and nothing is changed."""
         fill(SHOP)
         (workspace.path / "latin.py").write_bytes(b"x = '\xe9'\n")
+        os.mkfifo(workspace.path / "pipe.py")
         before = workspace.snapshot()
         outcome = ask("rename", **{"path": "shop/cart.py", **parameters})
         assert not outcome.ok

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from surefoot.errors import UsageError
 from surefoot.kernel.ports import Clock, Processes
+from surefoot.plain_files import read_plain
 from surefoot.toolbox.lsp.client import (
     Fields,
     LanguageClient,
@@ -256,11 +257,11 @@ def read_text(root: Path, path: str) -> str:
     """The text of a file, its line ends as they are.
 
     Raises:
-        UsageError: It is gone, not UTF-8, or a link that leads out of the worktree: here no fence stands before it.
+        UsageError: It is gone, no plain file, not UTF-8, or a link that leads out of the worktree: here no fence stands before it.
     """
     where = locate(root, path).where
     try:
-        return where.read_bytes().decode()
+        return read_plain(where).decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path!r} is not UTF-8, in which columns are counted: {error}") from None
     except OSError as error:
