@@ -175,6 +175,22 @@ def test_a_reply_that_was_lost_is_counted_at_its_most(fault: ModelFault, tokens:
     assert usage.prompt_tokens + usage.completion_tokens == tokens + answered
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_a_call_that_is_broken_off_is_counted_at_its_most(error: type[BaseException]) -> None:
+    """By the user, or by a fault of the adapter, which is not hidden: nobody knows what was sent by then."""
+
+    class Broken(Sequel):
+        def complete(self, requests: Sequence[ModelRequest]) -> tuple[ModelAnswer, ...]:
+            raise error
+
+    table = Table(Broken())
+    with pytest.raises(error):
+        table.asker.ask(ask() * 2)
+    spend = table.journal.spend()
+    used = (spend.usage.prompt_tokens, spend.usage.completion_tokens)
+    assert (used, spend.reserved_tokens) == ((20, 200), 0)
+
+
 def test_a_request_that_was_turned_down_is_counted_as_nothing() -> None:
     """The failure's own word stands against the rule that a lost reply may have cost as much as was reserved."""
     model = Sequel(replace(fails(ModelFault.MALFORMED), unbilled=True))

@@ -260,7 +260,7 @@ class MeteredModel:
         return answers
 
     def _complete(self, batch: Sequence[_Call]) -> tuple[ModelAnswer, ...]:
-        """What the model says; one that breaks has failed, and a call that is cut off from here is counted in full."""
+        """What the model says; one that breaks has failed, and a call of which nobody knows how it ended is counted in full."""
         try:
             return self._model.complete([call.request for call in batch])
         except SurefootError as error:
@@ -268,7 +268,7 @@ class MeteredModel:
                 fault=ModelFault.NOT_FOUND, message=str(error), model=self._model.name
             )
             return (failure,) * len(batch)
-        except KeyboardInterrupt:
+        except BaseException:
             for call in batch:
                 settled = BudgetSettled(reservation=call.reservation, usage=call.upper)
                 self._journal.record(settled, cause=call.reservation)
