@@ -7,14 +7,15 @@ adds: one that cannot be pointed at is sent back once and then dropped.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from surefoot.codec import canonical, decode, encode
+from surefoot.decisions.corrected import Corrected, ask_corrected
 from surefoot.decisions.solver_checkpoint import cut
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Message, ModelFailure, ModelRequest, Usage
+from surefoot.values import Message, ModelFailure, ModelRequest
 
 POLICY_BUNDLE = "review/1"
 _ISSUE_CHARACTERS = 4_000
@@ -58,38 +59,26 @@ def ask_reviewer(
     question: ReviewQuestion, asker: Asker, notebook: Notebook
 ) -> ReviewAnswer | ModelFailure | None:
     """The model's objection or that it has none; None when it answered, twice, with something that cannot be used."""
-    messages = [Message(role="user", content=render(question))]
-    spent = Usage()
-    for attempt in range(2):
-        request = ModelRequest(
-            purpose="review",
-            messages=tuple(messages),
-            max_tokens=_ANSWER_TOKENS,
-            seed=attempt,
-            json_schema=_SCHEMA,
+    request = ModelRequest(
+        purpose="review",
+        messages=(Message(role="user", content=render(question)),),
+        max_tokens=_ANSWER_TOKENS,
+        json_schema=_SCHEMA,
+    )
+    said = ask_corrected(asker, request, partial(parse, question=question))
+    if not isinstance(said, Corrected):
+        return said
+    notebook.record(
+        Decided(
+            decision="review",
+            inputs=notebook.put(encode(question)),
+            output=notebook.put(encode(said.read)),
+            decided_by="model",
+            policy_bundle=POLICY_BUNDLE,
+            usage=said.usage,
         )
-        answers = asker.ask((request,))
-        if not answers:
-            return None
-        answer = answers[0]
-        if isinstance(answer, ModelFailure):
-            return answer
-        spent += answer.usage
-        read, complaint = parse(answer.text, question)
-        if read is not None:
-            notebook.record(
-                Decided(
-                    decision="review",
-                    inputs=notebook.put(encode(question)),
-                    output=notebook.put(encode(read)),
-                    decided_by="model",
-                    policy_bundle=POLICY_BUNDLE,
-                    usage=spent,
-                )
-            )
-            return read
-        messages.append(Message(role="user", content=complaint))
-    return None
+    )
+    return said.read
 
 
 def render(question: ReviewQuestion) -> str:

@@ -7,13 +7,14 @@ is held to a schema; an excerpt that does not occur in the transcript is rejecte
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from surefoot.codec import canonical, decode, encode
+from surefoot.decisions.corrected import Corrected, ask_corrected
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
-from surefoot.values import Checkpoint, Classification, Message, ModelFailure, ModelRequest, Usage
+from surefoot.values import Checkpoint, Classification, Message, ModelFailure, ModelRequest
 
 POLICY_BUNDLE = "solver_checkpoint/1"
 _TRANSCRIPT_CHARACTERS = 6_000
@@ -48,41 +49,27 @@ def ask_solver(
 
     `by_rule` is what the rules make of the same turn; it is recorded beside the model's reading.
     """
-    messages = (Message(role="user", content=render(question)),)
-    schema = _schema(question.choices)
-    complaint = ""
-    spent = Usage()
-    for attempt in range(2):
-        ask = messages if not complaint else (*messages, Message(role="user", content=complaint))
-        request = ModelRequest(
-            purpose="solver_checkpoint",
-            messages=ask,
-            max_tokens=_ANSWER_TOKENS,
-            seed=attempt,
-            json_schema=schema,
+    request = ModelRequest(
+        purpose="solver_checkpoint",
+        messages=(Message(role="user", content=render(question)),),
+        max_tokens=_ANSWER_TOKENS,
+        json_schema=_schema(question.choices),
+    )
+    said = ask_corrected(asker, request, partial(parse, question=question))
+    if not isinstance(said, Corrected):
+        return said
+    notebook.record(
+        Decided(
+            decision="solver_checkpoint",
+            inputs=notebook.put(encode(question)),
+            output=notebook.put(encode(said.read)),
+            decided_by="model",
+            policy_bundle=POLICY_BUNDLE,
+            usage=said.usage,
+            by_rule=notebook.put(encode(by_rule)),
         )
-        answers = asker.ask((request,))
-        if not answers:
-            return None
-        answer = answers[0]
-        if isinstance(answer, ModelFailure):
-            return answer
-        spent += answer.usage
-        read, complaint = parse(answer.text, question)
-        if read is not None:
-            notebook.record(
-                Decided(
-                    decision="solver_checkpoint",
-                    inputs=notebook.put(encode(question)),
-                    output=notebook.put(encode(read)),
-                    decided_by="model",
-                    policy_bundle=POLICY_BUNDLE,
-                    usage=spent,
-                    by_rule=notebook.put(encode(by_rule)),
-                )
-            )
-            return read
-    return None
+    )
+    return said.read
 
 
 def render(question: SolverQuestion) -> str:
