@@ -738,6 +738,35 @@ def test_lists_on_which_a_candidate_breaks_or_gives_what_it_was_not_given_are_to
         assert unlike == ["has argument 2 items", None]
 
 
+ENDS = """\
+def ends(numbers):
+    \"\"\"The least and the greatest, in order.\"\"\"
+    return (max(numbers), min(numbers))
+"""
+TEST_ENDS = """\
+from ends import ends
+
+
+def test_ends():
+    assert ends([1, 4, 2, 3]) == (1, 4)
+    assert ends([5, 9, 7]) == (5, 9)
+"""
+
+
+def test_what_does_not_rise_where_all_known_results_do_is_told(
+    tmp_path: Path, plan: SuitePlan, processes: Processes
+) -> None:
+    """Two results are few, and the docstring speaks of the same: that the first two are meant is what the tests leave open."""
+    tests = ("tests/test_ends.py", TEST_ENDS)
+    with probed(tmp_path, plan, processes, ("ends.py", ENDS), tests) as (probing, suspects):
+        bodies = ("tuple(numbers[:2])", "(min(numbers), max(numbers))")
+        given = [
+            candidate("ends.py", ENDS.replace("(max(numbers), min(numbers))", b)) for b in bodies
+        ]
+        unlike = [probing.unlike(c, suspects["ends"]) for c in given]
+        assert unlike == ["is in rising order", None]
+
+
 SHARES = """\
 def share(people):
     return people

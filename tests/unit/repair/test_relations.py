@@ -11,6 +11,7 @@ MAXIMUM = [
 ]
 """The largest `k` of a list, sorted."""
 FINITE = ("has no infinity", 0)
+RISING = ("is in rising order", 0)
 
 
 def test_what_holds_of_all_and_says_something_is_kept() -> None:
@@ -54,6 +55,39 @@ def test_an_infinity_that_no_known_result_holds_is_told() -> None:
     assert broken((FINITE,), ([7, 9],), {"least": [(inf,)]}) == 0
     assert broken((FINITE,), ([7, inf],), [inf]) == -1
     assert FINITE not in kept_of([*pluck, (([9, 9],), inf)])
+
+
+PAIRS = [(([5, 1, n],), (n, n + 1)) for n in (3, 7, 9)]
+"""Lists in no order, and a pair that rises."""
+
+
+@pytest.mark.parametrize(
+    ("calls", "rising", "kept"),
+    [
+        (PAIRS, False, True),
+        (PAIRS[:2], False, False),
+        (PAIRS[:2], True, True),
+        (PAIRS[:1], True, False),
+        ([*PAIRS, (([4, 2],), (2, 2)), (([],), None)], False, True),
+        ([*PAIRS, (([4, 2],), (2, 1))], True, False),
+        ([(([1, 2, n],), (n, n + 1)) for n in (3, 7, 9)], True, False),
+        ([(([5, 1, n],), (n, n)) for n in (3, 7, 9)], True, False),
+        ([(([5, 1, n],), ("a", f"b{n}")) for n in (3, 7, 9)], True, False),
+        ([((n,), [1, n]) for n in (3, 7, 9)], False, True),
+    ],
+)
+def test_rising_order_is_kept_where_it_is_no_accident(
+    calls: list[tuple[tuple[object, ...], object]], *, rising: bool, kept: bool
+) -> None:
+    """Of different numbers, from what does not rise itself; three calls say so, or two and the docstring."""
+    assert (RISING in kept_of(calls, rising=rising)) is kept
+
+
+def test_a_row_that_falls_breaks_rising_order() -> None:
+    """What is no row of numbers does not fall."""
+    given = ([5, 1],)
+    results = ((1, 5), [5, 1], (1, 1), (5, "1"), [], None, [True, False])
+    assert [broken((RISING,), given, r) for r in results] == [-1, 0, -1, -1, -1, -1, -1]
 
 
 def test_of_a_single_item_or_of_nothing_no_relation_says_anything() -> None:

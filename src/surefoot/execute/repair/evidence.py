@@ -33,6 +33,7 @@ from surefoot.execute.repair.inputs import (
     unusual,
 )
 from surefoot.execute.repair.localise import Suspect, function_of
+from surefoot.execute.repair.orders import speaks_of_rising
 from surefoot.execute.repair.probe import (
     RAISED,
     STUCK,
@@ -110,6 +111,7 @@ def probe_for(
         unusual=(*odd, *least_ones(seen)) if written else (),
         strange=(*strange(seen), *odd),
         written=written,
+        rising=speaks_of_rising(_docstring_of(files.product[suspect.path], unit)),
         checked=checked,
         examples=_of_kind(_apart(shown, checked), checked),
     )
@@ -151,8 +153,8 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
     if unit is None:
         return ()
     node = node_of(files.product[suspect.path], unit)
-    found = docstring_node(node) if node is not None else None
-    told = promised(str(found.value), node) if node is not None and found is not None else ()
+    docstring = _docstring_of(files.product[suspect.path], unit)
+    told = promised(docstring, node) if node is not None else ()
     return (
         *from_tests(files.tests.values(), unit.name),
         # Beside the failing tests a function of the same name may be another one, so that only its inputs are of use.
@@ -535,6 +537,13 @@ def _texts_of(source: Source) -> frozenset[str]:
     """Texts that stand in a file."""
     constants = (n for n in ast.walk(source.tree) if isinstance(n, ast.Constant))
     return frozenset(n.value for n in constants if isinstance(n.value, str))
+
+
+def _docstring_of(source: Source, unit: CodeUnit) -> str:
+    """Empty where a unit has none, or is gone."""
+    node = node_of(source, unit)
+    found = docstring_node(node) if node is not None else None
+    return str(found.value) if found is not None else ""
 
 
 def _is_unwritten(source: Source, unit: CodeUnit | None) -> bool:

@@ -249,14 +249,17 @@ def probe_of(  # each is a list of its own
     unusual: Sequence[Arguments] = (),
     strange: Sequence[Arguments] = (),
     written: bool = True,
+    rising: bool = False,
     limit_s: float = 0.1,
 ) -> Probe:
     """A probe of `module.qualname`, in the folder of the test file `beside`; `limit_s` bounds each call, in seconds of the processor.
 
     `edges` are inputs after `inputs`, which count only where the unchanged code answers them; one without a body answers none.
+    `rising` is whether its docstring speaks of rising order.
     """
     inputs = (*inputs, *edges)
-    relations = kept_of([(a, _value(e)) for e, a in (*checked, *examples) if e.expected])
+    known = [(a, _value(e)) for e, a in (*checked, *examples) if e.expected]
+    relations = kept_of(known, rising=rising)
     settings = "\n".join(
         (
             f"MARK = {_MARK!r}",

@@ -8,6 +8,9 @@ from collections import Counter
 
 ENOUGH = 3
 """Different arguments for which a relation has to say something before it is kept."""
+ENOUGH_TOLD = 2
+"""The same for rising order, where a docstring speaks of it."""
+RISING = "is in rising order"
 SEARCHED = 6
 """Lists in lists that are searched for an infinity. A probe has one namespace for this and `plain`, whose `DEEPEST` is another."""
 
@@ -29,6 +32,8 @@ def relations(arguments: "tuple[object, ...]", result: object) -> "dict[tuple[st
     if arguments and _is_finite(arguments):
         # What a search for the least begins with, and gives where there is nothing to search.
         told["has no infinity", 0] = _is_finite(result)
+    if arguments:
+        told[RISING, 0] = _rises(result)
     return told
 
 
@@ -41,6 +46,19 @@ def _is_finite(value: object, depth: int = 0) -> bool:
     if not isinstance(value, (list, tuple, set, frozenset)) or depth > SEARCHED:
         return True
     return all(_is_finite(v, depth + 1) for v in value)
+
+
+def _rises(value: object) -> bool:
+    """Whether no number in a row of them is less than the one before it; what is no such row does not fall."""
+    numbers = _numbers(value)
+    return numbers == sorted(numbers)
+
+
+def _numbers(value: object) -> "list[float]":
+    """The items of a list or tuple of numbers, and none of anything else."""
+    if isinstance(value, (list, tuple)) and all(type(v) in (int, float) for v in value):
+        return list(value)
+    return []
 
 
 def _between(given: object, result: object) -> "dict[str, bool]":
@@ -66,6 +84,12 @@ def _items(values: "list[object] | tuple[object, ...] | str") -> "Counter[object
     return Counter(v if isinstance(v, (int, float, str)) else repr(v) for v in values)
 
 
+def _orders(arguments: "tuple[object, ...]", result: object) -> bool:
+    """Whether it is no accident that a result rises: it has different numbers, and not all lists that are given rise already."""
+    rows = [a for a in arguments if isinstance(a, (list, tuple)) and len(a) > 1]
+    return len({*_numbers(result)}) > 1 and not (rows and all(map(_rises, rows)))
+
+
 def _says(given: object, result: object) -> bool:
     """Whether a relation that holds between these is no accident: of a single item, or of nothing, nearly all hold."""
     if isinstance(result, (list, tuple, str)) and not result:
@@ -74,16 +98,22 @@ def _says(given: object, result: object) -> bool:
 
 
 def kept_of(
-    calls: "list[tuple[tuple[object, ...], object]]",
+    calls: "list[tuple[tuple[object, ...], object]]", *, rising: bool = False
 ) -> "tuple[tuple[str, int], ...]":
-    """What holds in all of these calls, arguments and result, and says something in enough of them."""
+    """What holds in all of these calls, arguments and result, and says something in enough of them.
+
+    `rising` is whether a docstring speaks of rising order.
+    """
     told = [relations(arguments, result) for arguments, result in calls]
     kept = []
     for words, place in told[0] if told else ():
         if not all(of_call.get((words, place)) for of_call in told):
             continue
-        said = {repr(a[place]) for a, result in calls if _says(a[place], result)}
-        if len(said) >= ENOUGH:
+        if words == RISING:
+            said = {repr(a) for a, result in calls if _orders(a, result)}
+        else:
+            said = {repr(a[place]) for a, result in calls if _says(a[place], result)}
+        if len(said) >= (ENOUGH_TOLD if rising and words == RISING else ENOUGH):
             kept.append((words, place))
     return tuple(kept)
 
