@@ -66,8 +66,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
             repository,
             RunId(run_id),
             home=project.home,
-            message=pieces[-1].message,
-            before=pieces[:-1],
+            pieces=pieces,
             verify=verify,
             carry=untracked(repository, repository.tree, carried(project.root)),
         )

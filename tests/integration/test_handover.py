@@ -17,7 +17,13 @@ from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import AcceptError, SurefootError, UsageError
-from surefoot.events.orchestration import RunOpened, RunStopped
+from surefoot.events.orchestration import (
+    PlanMade,
+    RunOpened,
+    RunStopped,
+    TurnClosed,
+    TurnStarted,
+)
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
@@ -26,10 +32,29 @@ from surefoot.kernel.journal import Journal
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
-from surefoot.values import FileEdit, Issue, RunId, RunStatus
+from surefoot.values import (
+    Classification,
+    Complexity,
+    FileEdit,
+    Issue,
+    PlanIR,
+    RunId,
+    RunStatus,
+    TurnId,
+    Unit,
+    UnitId,
+    UnitType,
+)
 from surefoot.verify import verify_run
 
 RUN = RunId("20261122-101500-abcd")
+UNIT = Unit(
+    unit_id=UnitId("u"),
+    unit_type=UnitType.FIX,
+    strategy="repair",
+    issue=Issue(source="audit"),
+    plan=PlanIR(analysis="", steps=(), verification=(), complexity=Complexity.LOW, confidence=1.0),
+)
 
 
 @pytest.fixture
@@ -75,9 +100,25 @@ def opened(project: Project, around: Surroundings, scripted: str, ends: RunStatu
         )
         if ends is None:
             return
+        journal.record(PlanMade(units=(UNIT,)))
+        started = TurnStarted(unit_id=UNIT.unit_id, number=1, tree=repository.tree)
+        journal.record(started, turn=TurnId(f"{RUN}/1"))
         with open_workspace(repository, RUN, home=project.home) as workspace:
             workspace.apply([FileEdit(path="new.py", text="")])
-            workspace.commit(workspace.snapshot(), "turn", {})
+            tree = workspace.snapshot()
+            commit = workspace.commit(tree, "turn", {})
+        journal.record(
+            TurnClosed(
+                unit_id=UNIT.unit_id,
+                number=1,
+                ended_as="commit",
+                tree=tree,
+                commit=commit,
+                classification=Classification.PROGRESS,
+                outcome="pass",
+                reason="",
+            )
+        )
         journal.record(RunStopped(status=ends, reason="told", elapsed_s=1.0))
 
 

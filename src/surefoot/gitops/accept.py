@@ -7,8 +7,10 @@ be moved is asked before, and a merge that fails at it all the same is taken bac
 """
 
 import contextlib
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,7 +19,7 @@ from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.collect import Removed, remove_run
 from surefoot.gitops.files import is_within, mended, parents, remove_tree
-from surefoot.gitops.git import Git
+from surefoot.gitops.git import Git, encode
 from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user, run_post_commit
 from surefoot.gitops.lease import Home, Lease
 from surefoot.gitops.objects import Objects
@@ -44,7 +46,7 @@ class Piece:
     """A part of the work that gets a commit of its own."""
 
     tree: TreeId
-    """The run's tree when the part was done."""
+    """The run's tree when the part was done, by its ledger."""
     message: str
 
 
@@ -95,14 +97,13 @@ def accept(
     run_id: RunId,
     *,
     home: Path,
-    message: str,
+    pieces: Sequence[Piece],
     verify: Verify,
     carry: Sequence[str] = (),
-    before: Sequence[Piece] = (),
 ) -> Accepted:
     """Put a run's work onto the branch that it started from, which must be checked out.
 
-    It becomes one commit with `message`, after one for each piece `before` it.
+    It becomes one commit a piece, the last of which is the whole: what the run's branch holds beside it was never verified.
 
     `verify` is asked when the branch has moved, and when a hook edited the work. `carry` are the ignored paths that the
     user's hooks need, as in `open_workspace`. Accepting again what was accepted gives the same answer.
@@ -125,13 +126,13 @@ def accept(
         done = _accepted_before(git, known)
         if done is not None:
             return done
+        _refuse_unverified(git, run_id, known, pieces[-1].tree)
         objects = Objects(git, place.accept(run_id), len(onto))
         plan = _plan(git, known, onto)
         _refuse_overlap(repository, git, objects, plan.onto_tree, plan.tree)
         if plan.moved:
             moved = f"{known.branch} has moved to {onto} since the run started"
             _gate(verify, plan, plan.tree, moved)
-        pieces = (*before, Piece(tree=_tree(git, known.last), message=message))
         made = _commits(repository, plan, pieces, known.branch, place.accept(run_id), carry)
         if made.tree != plan.tree:
             edited = _named(objects.changed(plan.tree, made.tree))
@@ -202,8 +203,13 @@ def _overlaid(repository: Repository, folder: Path, moved: Merged, whole: TreeId
         remove_tree(folder)
 
 
-def _tree(git: Git, commit: CommitId) -> TreeId:
-    return TreeId(git.run("rev-parse", f"{commit}^{{tree}}").line)
+def _refuse_unverified(git: Git, run_id: RunId, known: RunRefs, verified: TreeId) -> None:
+    """Refuse what somebody has put on the run's branch since, or taken off it."""
+    if _tree(git, known.last) != verified:
+        raise AcceptError(
+            f"the branch of run {run_id} is at {known.last}, which does not hold what the run has verified; "
+            f"{refs.keep_yours(run_id, known.newest)} and accept again"
+        )
 
 
 def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
@@ -290,7 +296,7 @@ def _refuse_overlap(
 
 def _uncommitted(git: Git) -> list[str]:
     """Paths with staged or unstaged changes, and untracked ones that are not ignored."""
-    shape = ("--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
+    shape = ("--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--no-show-stash")
     paths = []
     for field in git.run("status", *shape).fields:
         kind = field[0]
@@ -361,23 +367,50 @@ def _merge(user: Git, commit: CommitId) -> None:
 def _taken_back(git: Git, accepted: Accepted) -> Iterator[None]:
     """Take back what a merge has done that then could not move the branch.
 
-    Nothing of the user's is lost: like the merge, `read-tree -m` refuses to overwrite what is in no commit.
+    Nothing of the user's is lost: like the merge, `read-tree -m` refuses to overwrite what is in no commit, and of what
+    differed before nothing is put back.
     """
-    before = _entries(git)
+    before, theirs = _entries(git), {*_uncommitted(git)}
     try:
         yield
     except (GitError, EnvironmentBrokenError) as error:
         # Asked, because whatever keeps git from the index keeps it from taking back nothing, too.
-        if _head(git) == accepted.onto and _entries(git) != before:
-            back = ("read-tree", "-m", "-u", accepted.commit, accepted.onto)
-            try:
+        if _head(git) != accepted.onto:
+            raise
+        back: tuple[str, ...] = ("read-tree", "-m", "-u", accepted.commit, accepted.onto)
+        try:
+            if _entries(git) != before:
                 git.run(*back)
-            except (GitError, EnvironmentBrokenError) as again:
-                raise AcceptError(
-                    f"git has changed files and cannot move {accepted.branch} ({error}), nor take that back ({again}); "
-                    f"mend both, run `git {' '.join(back)}` and accept again"
-                ) from error
+            else:
+                # It broke off at a file that it could not write, and keeps the index for its end.
+                half = _written_in_part(git, accepted, theirs)
+                back = ("checkout-index", "--force", "--index", "--", *half)
+                if half:
+                    names = b"".join(encode(path) + b"\0" for path in half)
+                    git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
+        except (GitError, EnvironmentBrokenError) as again:
+            raise AcceptError(
+                f"git has changed files and cannot move {accepted.branch} ({error}), nor take that back ({again}); "
+                f"mend both, run `git {shlex.join(back)}` and accept again"
+            ) from error
         raise
+
+
+def _written_in_part(git: Git, accepted: Accepted, theirs: AbstractSet[str]) -> list[str]:
+    """Remove the new files of a merge that broke off; the paths of those that it has changed."""
+    changed = Objects(git, git.cwd, len(accepted.onto)).changed(
+        _tree(git, accepted.onto), accepted.tree
+    )
+    for path in (p for p, status in changed.items() if status == "A" and p not in theirs):
+        place = git.cwd / path
+        if place.is_symlink() or place.is_file():
+            with mended(f"remove {str(place)!r}"):
+                place.unlink()
+    return [path for path in _uncommitted(git) if path in changed and path not in theirs]
+
+
+def _tree(git: Git, commit: CommitId) -> TreeId:
+    return TreeId(git.run("rev-parse", f"{commit}^{{tree}}").line)
 
 
 def _entries(git: Git) -> bytes:

@@ -45,14 +45,16 @@ _IDENTITY: Final = frozenset(
         "GIT_COMMITTER_EMAIL",
     }
 )
+EMAIL: Final = "surefoot@localhost"
+"""Of the author and committer of a run's commits."""
 _FIXED: Final[Mapping[str, str]] = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C",
     "GIT_AUTHOR_NAME": "Surefoot",
-    "GIT_AUTHOR_EMAIL": "surefoot@localhost",
+    "GIT_AUTHOR_EMAIL": EMAIL,
     "GIT_COMMITTER_NAME": "Surefoot",
-    "GIT_COMMITTER_EMAIL": "surefoot@localhost",
+    "GIT_COMMITTER_EMAIL": EMAIL,
 }
 _MACHINE: Final = (
     "No space left on device",

@@ -19,7 +19,7 @@ from typing import Final
 
 from surefoot.errors import RepositoryError, UsageError
 from surefoot.gitops.files import mended
-from surefoot.gitops.git import Git, decode, encode
+from surefoot.gitops.git import EMAIL, Git, decode, encode
 from surefoot.interrupts import uninterrupted
 from surefoot.vocabulary import CommitId, RunId
 
@@ -53,11 +53,14 @@ class RunRefs:
     """What the work was put onto; None before, and where a version accepted it that did not keep it."""
 
     @property
-    def last(self) -> CommitId:
+    def newest(self) -> CommitId:
         """The newest closed turn's commit, the base when there is none."""
-        if self.tip not in (None, self.base):
-            return self.tip
         return self.turns[max(self.turns)] if self.turns else self.base
+
+    @property
+    def last(self) -> CommitId:
+        """What the branch holds; the newest turn where it is gone, or holds none of them."""
+        return self.newest if self.tip in (None, self.base) else self.tip
 
 
 def checked(run_id: RunId) -> RunId:
@@ -237,6 +240,29 @@ def delete(git: Git, found: Mapping[str, str]) -> None:
     """Delete refs that still have the values given."""
     if found:
         change(git, [RefChange(name=name, new=None, old=oid) for name, oid in found.items()])
+
+
+def keep_yours(run_id: RunId, newest: CommitId) -> str:
+    """The mend where somebody has moved a run's branch: its own name for what is there, and back to the newest turn."""
+    name = branch_of(run_id)
+    # Not `git branch -f`, which moves no branch that a worktree has checked out.
+    return f"keep yours with `git branch MINE {name}`, run `git update-ref {name} {newest}`"
+
+
+def refuse_yours(git: Git, run_id: RunId, known: RunRefs) -> None:
+    """Refuse a branch whose tip is a commit of somebody else, which the run would leave without a name.
+
+    Raises:
+        RepositoryError: It is; the message says how it is kept.
+    """
+    if known.tip in {None, known.base, *known.turns.values()}:
+        return
+    # A kill between two refs leaves a turn of ours that no other ref holds.
+    if git.run("log", "-1", "--format=%ce", str(known.tip)).line != EMAIL:
+        raise RepositoryError(
+            f"the branch of run {run_id} is at {known.tip}, which is no commit of the run; "
+            f"{keep_yours(run_id, known.newest)} and resume again"
+        )
 
 
 def settle(git: Git, run_id: RunId, known: RunRefs, head: CommitId, *, tip: CommitId) -> RunRefs:

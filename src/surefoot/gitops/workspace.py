@@ -372,7 +372,7 @@ def reopen_workspace(
 
     Raises:
         UsageError: The repository knows no such run, somebody uses it, or `head` is none of its commits.
-        RepositoryError: Its refs are gone and the user has a branch in their place.
+        RepositoryError: Its refs are gone and the user has a branch in their place, or has committed on the run's branch.
     """
     place = _home(repository, home)
     lease = Lease.take(place.lease(run_id), run_id, repository.common_dir)
@@ -390,6 +390,7 @@ def reopen_workspace(
             raise UsageError(
                 f"the repository at {str(repository.root)!r} has no work of run {run_id}; start a new run"
             )
+        refs.refuse_yours(git, run_id, known)
         last = head or known.last
         tip = last if action == "commit" else known.base
         known = refs.settle(git, run_id, known, last, tip=tip)

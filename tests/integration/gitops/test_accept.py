@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import AcceptError, RepositoryError, UsageError
+from surefoot.errors import AcceptError, EnvironmentBrokenError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import Accepted, Piece, Result, accept, reject
 from surefoot.gitops.collect import remove_worktree
@@ -50,9 +50,17 @@ def run(user: ScratchRepository, *turns: Mapping[str, str | None]) -> None:
     remove_worktree(found(user), RUN, user.home)
 
 
+def work(user: ScratchRepository) -> Piece:
+    """All that the run has done, as its ledger would know it."""
+    kept = user.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/surefoot/run-1").split()
+    newest = max((n for n in kept if n.isdecimal()), key=int, default="base")
+    tree = user.git("rev-parse", f"refs/surefoot/run-1/{newest}^{{tree}}")
+    return Piece(tree=TreeId(tree), message=MESSAGE)
+
+
 def take(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
     return accept(
-        found(user), RUN, home=user.home, message=MESSAGE, verify=gates or Gates("not asked")
+        found(user), RUN, home=user.home, pieces=[work(user)], verify=gates or Gates("not asked")
     )
 
 
@@ -61,7 +69,7 @@ def take_both(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
     tree = TreeId(user.git("rev-parse", "surefoot/run-1^^{tree}"))
     before = (Piece(tree=tree, message="M1\n"),)
     return accept(
-        found(user), RUN, home=user.home, message=MESSAGE, verify=gates or Gates(), before=before
+        found(user), RUN, home=user.home, pieces=(*before, work(user)), verify=gates or Gates()
     )
 
 
@@ -75,7 +83,7 @@ def refused(user: ScratchRepository, told: str, gates: Gates | None = None) -> N
     repository = found(user)
     before = manifest(repository, home=user.home)
     with pytest.raises(AcceptError, match=told) as caught:
-        accept(repository, RUN, home=user.home, message=MESSAGE, verify=gates or Gates())
+        accept(repository, RUN, home=user.home, pieces=[work(user)], verify=gates or Gates())
     assert "Traceback" not in str(caught.value)
     assert manifest(repository, home=user.home) == before
     assert user.git("worktree", "list", "--porcelain").count("worktree ") <= 2
@@ -124,10 +132,27 @@ def test_a_branch_that_is_left_meanwhile_is_waited_for(
 
     tip = user.git("rev-parse", "main")
     with pytest.raises(AcceptError, match="git switch main"):
-        accept(found(user), RUN, home=user.home, message=MESSAGE, verify=verify)
+        accept(found(user), RUN, home=user.home, pieces=[work(user)], verify=verify)
     assert user.git("rev-parse", "main", "HEAD").split() == [tip, tip]
     user.git("switch", "-q", "main")
     assert take(user, Gates()).onto == tip
+
+
+@pytest.mark.parametrize("moved", ["on", "back"])
+def test_what_the_run_did_not_verify_is_not_accepted(user: ScratchRepository, moved: str) -> None:
+    """A commit on its branch, or an older turn: it is told, and accepted after the mend."""
+    run(user)
+    newest = user.git("rev-parse", "surefoot/run-1")
+    if moved == "on":
+        user.git("switch", "-q", "surefoot/run-1")
+        user.commit({"src/app.py": "never tested\n"})
+        user.git("switch", "-q", "main")
+    else:
+        user.git("branch", "-q", "-f", "surefoot/run-1", "surefoot/run-1~1")
+    refused(user, f"git update-ref refs/heads/surefoot/run-1 {newest}")
+    user.git("update-ref", "refs/heads/surefoot/run-1", newest)
+    take(user)
+    assert (user.root / "src" / "app.py").read_text() == FIXED
 
 
 def test_milestones_are_put_onto_one_commit(user: ScratchRepository) -> None:
@@ -302,7 +327,7 @@ def test_a_state_in_which_nobody_should_commit_is_refused(user: ScratchRepositor
     repository = found(user)
     user.git("switch", "-q", "--detach", "main")
     with pytest.raises(AcceptError, match="detached HEAD"):
-        accept(repository, RUN, home=user.home, message=MESSAGE, verify=Gates())
+        accept(repository, RUN, home=user.home, pieces=[work(user)], verify=Gates())
     user.git("switch", "-q", "elsewhere")
     user.git("worktree", "add", "-q", "../second", "main")
     refused(user, r"checked out at '.*second'; accept there")
@@ -320,7 +345,35 @@ def test_a_state_in_which_nobody_should_commit_is_refused(user: ScratchRepositor
         user.git("merge", "elsewhere")
     refused(user, "a merge is under way")
     with pytest.raises(AcceptError, match="holds no work of run other"):
-        accept(found(user), RunId("other"), home=user.home, message=MESSAGE, verify=Gates())
+        accept(found(user), RunId("other"), home=user.home, pieces=[work(user)], verify=Gates())
+
+
+def test_files_that_a_merge_has_written_before_it_broke_off_are_taken_back(
+    user: ScratchRepository,
+) -> None:
+    """A filter that a file needs fails, as a full disk would: new files go, changed ones are as before."""
+    user.commit({".gitattributes": "src/util.py filter=late\n"})
+    run(user, {"src/app.py": FIXED, "src/new.py": "N\n", "src/util.py": "VALUE = 2\n"})
+    user.git("config", "filter.late.smudge", "sed '/VALUE = 2/q1'")
+    user.git("config", "filter.late.clean", "cat")
+    user.git("config", "filter.late.required", "true")
+    user.write({"README.md": "dirty\n"})
+    with pytest.raises(EnvironmentBrokenError, match=r"util.py"):
+        take(user)
+    assert user.git("status", "--porcelain") == " M README.md"
+    user.git("config", "filter.late.smudge", "cat")
+    take(user)
+    assert user.git("status", "--porcelain") == " M README.md"
+
+
+def test_a_stash_that_status_shows_is_no_file(user: ScratchRepository) -> None:
+    """Where the user's settings show it."""
+    run(user)
+    user.write({"README.md": "later\n"})
+    user.git("stash", "push", "-q")
+    user.git("config", "status.showStash", "true")
+    take(user)
+    assert user.git("status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("lock", ["refs/heads/main.lock", "HEAD.lock"])
@@ -611,7 +664,7 @@ def test_hooks_of_a_relative_hooks_path_find_what_is_carried(user: ScratchReposi
         found(user),
         RUN,
         home=user.home,
-        message=MESSAGE,
+        pieces=[work(user)],
         verify=Gates(),
         carry=["node_modules"],
     )
@@ -746,7 +799,7 @@ def test_one_process_accepts_at_a_time_and_the_run_may_be_open(user: ScratchRepo
                 take(user)
             return None
 
-        accept(found(user), RUN, home=user.home, message=MESSAGE, verify=verify)
+        accept(found(user), RUN, home=user.home, pieces=[work(user)], verify=verify)
     assert (user.root / "src" / "app.py").read_text() == FIXED
 
 

@@ -48,10 +48,12 @@ _ACCEPT = """
 import sys
 from pathlib import Path
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import accept
+from surefoot.gitops.accept import Piece, accept
 root, home, _ = map(Path, sys.argv[1:])
 repository = Repository.discover(root)
-accept(repository, "run-1", home=home, message="accepted", verify=lambda result: None, carry=["node_modules"])
+tree = repository.git().run("rev-parse", "refs/heads/surefoot/run-1^{tree}").line
+work = Piece(tree=tree, message="accepted")
+accept(repository, "run-1", home=home, pieces=[work], verify=lambda result: None, carry=["node_modules"])
 """
 
 _SHIM = """#!/bin/sh

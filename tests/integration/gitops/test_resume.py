@@ -6,7 +6,7 @@ import pytest
 
 from surefoot.errors import AcceptError, RepositoryError, UsageError
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import accept, reject
+from surefoot.gitops.accept import Piece, accept, reject
 from surefoot.gitops.collect import collect_garbage
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.manifest import manifest
@@ -121,9 +121,26 @@ def test_a_run_killed_before_its_refs_were_whole_begins_again(user: ScratchRepos
     ) as workspace:
         assert workspace.head[0] == workspace.base == base
         workspace.apply([FileEdit(path="src/app.py", text="work\n")])
-        workspace.commit(workspace.snapshot(), "turn", {})
+        workspace.commit(tree := workspace.snapshot(), "turn", {})
+    work = Piece(tree=tree, message="m")
     with pytest.raises(AcceptError, match="git switch main"):
-        accept(found(user), RUN, home=user.home, message="m", verify=lambda *_: None)
+        accept(found(user), RUN, home=user.home, pieces=[work], verify=lambda *_: None)
+
+
+def test_a_commit_of_the_users_on_the_runs_branch_is_not_left_without_a_name(
+    user: ScratchRepository,
+) -> None:
+    """It is told how to keep it, and the run goes on after that."""
+    last = turns(user, 1)[0]
+    name = "refs/heads/surefoot/run-1"
+    user.at(user.home / "run-1").commit({"src/app.py": "mine\n"})
+    with pytest.raises(RepositoryError, match=f"git update-ref {name} {last}"):
+        reopen_workspace(found(user), RUN, home=user.home, head=last)
+    assert user.git("show", "surefoot/run-1:src/app.py") == "mine"
+    user.git("branch", "mine", name)
+    user.git("update-ref", name, last)
+    with reopen_workspace(found(user), RUN, home=user.home, head=last) as workspace:
+        assert workspace.head[0] == last
 
 
 def test_a_branch_that_took_the_place_of_ours_is_told_with_the_mend(

@@ -18,7 +18,7 @@ from surefoot.errors import (
     UsageError,
 )
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import accept, reject
+from surefoot.gitops.accept import Piece, accept, reject
 from surefoot.gitops.carried import copy_tree
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
@@ -37,7 +37,7 @@ from surefoot.testing.checkouts import (
 )
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
-from surefoot.values import CommitId, FileEdit, RunId
+from surefoot.values import CommitId, FileEdit, RunId, TreeId
 
 RUN = RunId("run-1")
 
@@ -88,8 +88,9 @@ def test_work_is_accepted_in_every_layout_of_a_checkout(
 ) -> None:
     """Where the git folder lies does not matter: the branch moves, and the files with it."""
     user = kind(user)
-    turn(user, {"src/app.py": "def add(a, b):\n    return a + b\n"})
-    done = accept(found(user), RUN, home=user.home, message="fix", verify=lambda *_: "not asked")
+    commit = turn(user, {"src/app.py": "def add(a, b):\n    return a + b\n"})
+    work = Piece(tree=TreeId(user.git("rev-parse", f"{commit}^{{tree}}")), message="fix")
+    done = accept(found(user), RUN, home=user.home, pieces=[work], verify=lambda *_: "not asked")
     assert user.git("rev-parse", "HEAD") == done.commit
     assert user.git("status", "--porcelain") == ""
     assert "a + b" in (user.root / "src" / "app.py").read_text()

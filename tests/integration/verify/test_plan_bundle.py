@@ -150,8 +150,7 @@ def test_an_accepted_plan_is_verified_here_and_elsewhere(
             project.repository,
             run_id,
             home=project.home,
-            message="M2\n",
-            before=(Piece(tree=first, message="M1\n"),),
+            pieces=(Piece(tree=first, message="M1\n"), Piece(tree=last, message="M2\n")),
             verify=lambda _: "not asked",
         )
     accept(project, run_id, surroundings(Nobody(), Quiet()))
