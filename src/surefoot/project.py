@@ -10,6 +10,7 @@ from surefoot.codec import digest
 from surefoot.errors import EnvironmentBrokenError, LockedError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.scratch import scratch_in
+from surefoot.plain_files import write_whole
 from surefoot.policy import Lock
 from surefoot.settings import FILE_NAME, Settings, read_settings
 from surefoot.vocabulary import Digest, RunId, UnitId, is_unicode
@@ -121,7 +122,7 @@ class Project:
                 folder.mkdir(parents=True, exist_ok=True)
             ignore = self.folder / ".gitignore"
             if not ignore.exists():
-                ignore.write_text("*\n")
+                write_whole(ignore, b"*\n")
 
     def run_ids(self) -> tuple[RunId, ...]:
         """All runs of this repository, oldest first, each plan run before those of its units."""

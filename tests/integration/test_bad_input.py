@@ -78,6 +78,8 @@ def test_words_that_are_not_text(surefoot: Surefoot, patient: Path) -> None:
     odd = os.fsdecode(b"caf\xe9 crashes")
     for args in ([odd], ["--test", odd], ["x y", "--model", odd]):
         refuses(surefoot("solve", *args, cwd=patient), r"caf\udce9 crashes", "UTF-8", code=2)
+    # Longer than the name of a file can be, too.
+    refuses(surefoot("lock", "--why", os.fsdecode(b"\xe9" * 300), cwd=patient), "UTF-8", code=2)
     assert not (patient / ".surefoot").exists()
 
 
@@ -372,7 +374,11 @@ def test_a_full_disk_leaves_no_half_of_a_file(
     assert sorted(root.iterdir()) == before
     assert log.read_text() == "as it was"
     assert {p.name for p in disk.iterdir()} == {"daybook", "found.sarif", "rest"}
+    refuses(surefoot("gc", cwd=root), "space")
     rest.unlink()
+    assert surefoot("gc", cwd=root).returncode == 0
+    shown = ["git", "-C", str(root), "status", "--porcelain", "--untracked-files=all"]
+    assert subprocess.run(shown, capture_output=True, check=True).stdout == b""
     assert surefoot("init", cwd=root).returncode == 0
 
 

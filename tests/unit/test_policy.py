@@ -1,6 +1,7 @@
 """Modes, lock and risk flags, as the contracts of the three decisions say (SPEC B1, B2, B6)."""
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +137,19 @@ def test_a_lock_that_cannot_be_set_is_told_with_the_mend(tmp_path: Path) -> None
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentBrokenError, match="make the place writable"):
         Lock(tmp_path, tmp_path / "file").set("x")
+
+
+def test_a_lock_that_has_no_room_is_none(tmp_path: Path) -> None:
+    """What is told not to be set does not lock."""
+    lock = Lock(tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(EnvironmentBrokenError, match="free space"):
+            lock.set("x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert lock.reason() is None
 
 
 def test_a_lock_that_is_not_text_is_a_lock(tmp_path: Path) -> None:

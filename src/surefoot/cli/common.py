@@ -88,7 +88,7 @@ def _require_text(given: Mapping[str, object]) -> None:
     """Refuse what is no text before anything is done with it; what names a file that is there may be any bytes."""
     for value in given.values():
         for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and not is_unicode(text) and not Path(text).exists():
+            if isinstance(text, str) and not is_unicode(text) and not os.path.lexists(text):
                 raise UsageError(f"{text!r} is not UTF-8 text; convert it")
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from surefoot.errors import EnvironmentBrokenError
+from surefoot.plain_files import write_whole
 
 
 class Lock:
@@ -26,7 +27,7 @@ class Lock:
     def set(self, why: str) -> None:
         """Lock; `EnvironmentBrokenError` where that cannot be written."""
         with _changing(self._files[0], "set"):
-            self._files[0].write_text(why + "\n", "utf-8")
+            write_whole(self._files[0], f"{why}\n".encode())
 
     def clear(self) -> bool:
         """Unlock; False when it was not locked, `EnvironmentBrokenError` where the lock cannot be removed."""
