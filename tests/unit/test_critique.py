@@ -12,6 +12,9 @@ from surefoot.judgements import Boundary
 from surefoot.kernel.critique import decide, is_go, stops
 from surefoot.kernel.lifecycle import Phase, Trigger
 from surefoot.values import (
+    Audit,
+    AuditorResult,
+    AuditorState,
     CommitId,
     Digest,
     EventId,
@@ -98,6 +101,7 @@ STEPS: tuple[PhaseChanged, ...] = (
     step(Phase.REVIEW, Trigger.REVIEW_PASSED, Phase.POST_CHECKS),
     step(Phase.POST_CHECKS, Trigger.CHECKS_PASSED, Phase.DELTA_CRITIQUE),
 )
+CLEAN = Audit(results=(AuditorResult(tool="ruff", state=AuditorState.OK),))
 GOOD: tuple[Event, ...] = (
     OPENED,
     POLICY,
@@ -127,7 +131,11 @@ def recorded(events: Sequence[Event]) -> tuple[Recorded, ...]:
 
 
 def failed(events: Sequence[Event], locked: str | None = None) -> list[str]:
-    return [g.gate for g in decide(recorded(events), TREE, locked, ()) if not g.passed]
+    return [
+        g.gate
+        for g in decide(recorded(events), TREE, locked, before=CLEAN, after=CLEAN)
+        if not g.passed
+    ]
 
 
 def without(*gone: Event) -> tuple[Event, ...]:
@@ -136,7 +144,7 @@ def without(*gone: Event) -> tuple[Event, ...]:
 
 def test_a_whole_round_is_a_go_with_evidence() -> None:
     """Each gate names the records that it was decided on."""
-    gates = decide(recorded(GOOD), TREE, None, ())
+    gates = decide(recorded(GOOD), TREE, None, before=CLEAN, after=CLEAN)
     assert is_go(gates)
     assert stops(gates) is None
     assert all(g.events for g in gates)
@@ -173,7 +181,7 @@ def test_a_lock_stops_the_round() -> None:
 def test_a_step_outside_the_table_stops_the_round() -> None:
     """From failing checks nothing leads on."""
     leap = step(Phase.POST_CHECKS, Trigger.CHECKS_FAILED, Phase.DELTA_CRITIQUE)
-    gates = decide(recorded((*without(STEPS[-1]), leap)), TREE, None, ())
+    gates = decide(recorded((*without(STEPS[-1]), leap)), TREE, None, before=CLEAN, after=CLEAN)
     stop = stops(gates)
     assert stop is not None
     assert stop.gate == "G3"
@@ -181,9 +189,23 @@ def test_a_step_outside_the_table_stops_the_round() -> None:
 
 def test_a_new_finding_is_no_go_but_no_stop() -> None:
     """It is work for another round."""
-    gates = decide(recorded(GOOD), TREE, None, (FINDING,))
+    after = Audit(results=(AuditorResult(tool="ruff", state=AuditorState.OK, findings=(FINDING,)),))
+    gates = decide(recorded(GOOD), TREE, None, before=CLEAN, after=after)
     assert stops(gates) is None
     assert not is_go(gates)
+    assert is_go(decide(recorded(GOOD), TREE, None, before=after, after=after))
+
+
+@pytest.mark.parametrize(
+    "results", [(), (AuditorResult(tool="ruff", state=AuditorState.BROKEN, message="crashed"),)]
+)
+def test_an_auditor_that_fell_silent_is_no_go(results: tuple[AuditorResult, ...]) -> None:
+    """What gives no answer after the change has not found it clean; what gave none before may go on so."""
+    after = Audit(results=results)
+    gates = decide(recorded(GOOD), TREE, None, before=CLEAN, after=after)
+    assert [g.reason for g in gates if not g.passed] == ["no answer from ruff after the change"]
+    assert stops(gates) is None
+    assert is_go(decide(recorded(GOOD), TREE, None, before=after, after=after))
 
 
 def test_contracts_that_hold_pass() -> None:

@@ -11,9 +11,10 @@ from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import GateDecided, PhaseChanged, RunOpened, TurnClosed
 from surefoot.events.policy import BoundariesChecked, PolicyResolved, RoundVerified
 from surefoot.judgements import Boundary, DecisionGate, GateId
+from surefoot.kernel.evidence import added_findings, names, silent
 from surefoot.kernel.lifecycle import Phase, Trigger, misstep
 from surefoot.kernel.ports import Critic, Trees
-from surefoot.values import Finding, GateName, TreeId, TurnId
+from surefoot.values import Audit, GateName, TreeId, TurnId
 
 ASKS: Final[Mapping[GateId, str]] = {
     "G1": "the policy is resolved, lets the run work, and nobody locked the repository",
@@ -38,15 +39,15 @@ def look(critic: Critic, trees: Trees, base: TreeId, tree: TreeId) -> Boundaries
 
 
 def decide(
-    events: Sequence[Recorded], tree: TreeId, locked: str | None, new: Sequence[Finding]
+    events: Sequence[Recorded], tree: TreeId, locked: str | None, *, before: Audit, after: Audit
 ) -> tuple[DecisionGate, ...]:
-    """The five gates of a round that ended with `tree`; `new` are the blocking findings that it brought."""
+    """The five gates of a round that ended with `tree`; the audits are of the base and of that tree."""
     return (
         _policy(events, locked),
         _boundaries(events, tree),
         _lifecycle(events),
         _verified(events),
-        _checks(events, new),
+        _checks(events, before, after),
     )
 
 
@@ -140,13 +141,15 @@ def _verified(events: Sequence[Recorded]) -> DecisionGate:
     return _gate("G4", told, *evidence, passed=True)
 
 
-def _checks(events: Sequence[Recorded], new: Sequence[Finding]) -> DecisionGate:
+def _checks(events: Sequence[Recorded], before: Audit, after: Audit) -> DecisionGate:
     found = _last(events, RoundVerified)
     if found is None or not isinstance(found.event, RoundVerified):
         return _gate("G5", "no checks are recorded")
     if not found.event.done:
         return _gate("G5", f"the checks do not pass: {found.event.blocker or 'not done'}", found)
-    if new:
+    if new := added_findings(before.blocking, after.blocking):
         told = f"the change brought a finding: {new[0].file}:{new[0].line} {new[0].message}"
         return _gate("G5", told, found)
+    if quiet := silent(before, after):
+        return _gate("G5", f"no answer from {names(quiet)} after the change", found)
     return _gate("G5", "the checks pass, no new blocking finding", found, passed=True)

@@ -223,16 +223,16 @@ def early_tests(
 def changed_files(paths: Collection[str], before: Audit, after: Audit) -> Evidence:
     """No auditor says anything blocking of a changed file that it did not say of the base, and none fell silent."""
     new = [f for f in added_findings(before.blocking, after.blocking) if f.file in paths]
-    silent = _silent(before, after)
+    quiet = silent(before, after)
     told = "nothing new" if not new else f"new: {places(new)}"
-    if silent:
-        told += f"; no answer from {names(silent)}"
+    if quiet:
+        told += f"; no answer from {names(quiet)}"
     return Evidence(
         kind="changed-files",
         command="surefoot audit",
         before=f"{len(before.blocking)} blocking findings",
         after=told,
-        passed=not new and not silent,
+        passed=not new and not quiet,
     )
 
 
@@ -331,10 +331,10 @@ def findings_gone(
     unseen = [f for f in targets if f.fingerprint not in known and f.fingerprint not in seen]
     still += _hidden([f for f in targets if f.fingerprint in known - left], before, after)
     new = added_findings(before.findings, after.findings)
-    silent = _silent(before, after)
+    quiet = silent(before, after)
     told = f"{len(after.findings)} findings"
-    if silent:
-        told += f"; no answer from {names(silent)}"
+    if quiet:
+        told += f"; no answer from {names(quiet)}"
     if new:
         told += f"; new: {places(new)}"
     if still:
@@ -346,7 +346,7 @@ def findings_gone(
         command="surefoot audit",
         before=f"{len(before.findings)} findings, {len(targets)} to mend",
         after=told,
-        passed=bool(targets) and not still and not unseen and not new and not silent,
+        passed=bool(targets) and not still and not unseen and not new and not quiet,
         events=events,
     )
 
@@ -362,7 +362,7 @@ def _kind(finding: Finding) -> tuple[str, str, str]:
     return finding.tool, finding.rule, finding.file
 
 
-def _silent(before: Audit, after: Audit) -> set[str]:
+def silent(before: Audit, after: Audit) -> set[str]:
     """Auditors that answered before and do not any more."""
     answered = {r.tool for r in before.results} - {r.tool for r in before.broken}
     return answered - ({r.tool for r in after.results} - {r.tool for r in after.broken})
@@ -373,7 +373,7 @@ def fewer_findings(targets: Collection[Finding], before: Audit, after: Audit) ->
     kinds = set(map(_kind, targets))
     was, now = (sum(_kind(f) in kinds for f in audit.findings) for audit in (before, after))
     new = added_findings(before.findings, after.findings)
-    return now < was and not new and not _silent(before, after)
+    return now < was and not new and not silent(before, after)
 
 
 def added_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:

@@ -25,7 +25,7 @@ from surefoot.events.policy import ActionDecided, PolicyResolved, RoundDecided, 
 from surefoot.kernel import audit_round, contradictions, critique
 from surefoot.kernel.asking import ask
 from surefoot.kernel.budget import exhausted, share_used
-from surefoot.kernel.evidence import STRENGTH, added_findings
+from surefoot.kernel.evidence import STRENGTH
 from surefoot.kernel.failures import FAULTS, REPROCESSING, is_final
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
 from surefoot.kernel.ports import (
@@ -318,9 +318,12 @@ class Run:
         before = self._t.prover.findings(self.base)
         after = self._t.prover.findings(self.tree)
         self._journal.record(critique.look(self._p.critic, self._t.workspace, self.base, self.tree))
-        new = added_findings(before.blocking, after.blocking)
         gates = critique.decide(
-            tuple(self._journal.events()), self.tree, self._t.policy.locked(), new
+            tuple(self._journal.events()),
+            self.tree,
+            self._t.policy.locked(),
+            before=before,
+            after=after,
         )
         self._journal.record(
             RoundDecided(

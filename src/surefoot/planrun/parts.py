@@ -73,6 +73,8 @@ class Parts:
         before, after = self._prover.findings(base), self._prover.findings(tree)
         for finding in evidence.added_findings(before.blocking, after.blocking):
             yield f"{finding.file}:{finding.line} {finding.message}"
+        if quiet := evidence.silent(before, after):
+            yield f"no answer from {evidence.names(quiet)} after the change"
 
     def _failing_commands(self, commands: Sequence[str], tree: TreeId) -> Iterator[str]:
         """The plan's own commands, inside the fence, on a checkout of the tree."""

@@ -11,7 +11,6 @@ from surefoot.events.policy import BoundariesChecked, RoundDecided
 from surefoot.judgements import Boundary
 from surefoot.kernel import critique
 from surefoot.kernel.audit_round import is_audit, judged
-from surefoot.kernel.evidence import added_findings
 from surefoot.kernel.lifecycle import Phase, Trigger
 from surefoot.kernel.ports import Critic, Trees
 from surefoot.kernel.state import RunState
@@ -67,8 +66,13 @@ class RoundCheck:
             return f"a round is decided in phase {Phase.DELTA_CRITIQUE}, not in {state.phase}"
         base, tree = ends_of(state)
         prover = self.proofs.at(state, state.policy.risk_flags if state.policy else ())
-        new = added_findings(prover.findings(base).blocking, prover.findings(tree).blocking)
-        gates = critique.decide(tuple(self._events), tree, state.locked, new)
+        gates = critique.decide(
+            tuple(self._events),
+            tree,
+            state.locked,
+            before=prover.findings(base),
+            after=prover.findings(tree),
+        )
         derived = RoundDecided(number=state.round, tree=tree, gates=gates, go=critique.is_go(gates))
         return difference(plain(said), plain(derived))
 
