@@ -235,6 +235,21 @@ def test_a_flaky_failure_within_reach_refuses_nothing(place: Place) -> None:
     assert None in ran
 
 
+def test_what_failed_by_chance_once_is_broken_by_a_later_tree(place: Place) -> None:
+    """Chance is known of one tree; it excuses nothing on another, and is not taken for chance on the base."""
+    place.suite.whole_s = 9.0
+    place.prover.baseline(place.base)
+    place.suite.flaky = {"d"}
+    READS["a"] = READS["b"] = []
+    try:
+        assert place.judge("a") == []
+    finally:
+        READS["a"], READS["b"] = ["a"], ["a", "b"]
+    assert place.prover.baseline(place.base)[1] == frozenset()
+    (told,) = place.judge("c")
+    assert told.endswith("broken: tests/test_c.py::test, tests/test_d.py::test")
+
+
 def test_what_fails_only_after_others_is_broken(place: Place) -> None:
     """It passes alone, and fails again in a repeated run, which passes on the base: the change did that."""
     place.suite.whole_s, place.suite.ordered = 9.0, {"d"}

@@ -172,10 +172,9 @@ class Prover:
     def baseline(self, tree: TreeId) -> tuple[TestReport, frozenset[str]]:
         """The whole suite on the base, and which of its failures are flaky."""
         report, _ = self.tests(tree, "baseline")
-        facts = self.journal.state.facts
-        known = frozenset(f.removeprefix("flaky: ") for f in facts if f.startswith("flaky: "))
-        if any(f.startswith("flaky-checked: ") for f in facts):
-            return report, known
+        state = self.journal.state
+        if any(f.startswith("flaky-checked: ") for f in state.facts):
+            return report, state.flaky.get(tree, frozenset())
         found = self.flaky(tree, report, report.failing)
         self.journal.record(
             FactLearned(topic="flaky-checked", text=f"{len(report.failing)} failing")

@@ -176,6 +176,8 @@ class RunState:
     """By model, what came of the tool calls that it was asked for in closed turns."""
     facts: tuple[str, ...] = ()
     """`topic: text` of what was established outside any turn."""
+    flaky: Mapping[TreeId, frozenset[str]] = field(default_factory=dict)
+    """Of these, the tests that fail by chance, by the tree on which they did."""
     replies: Mapping[tuple[TurnId | None, Digest], Digest] = field(default_factory=dict)
     """Recorded model replies by turn and request."""
     reservations: Mapping[EventId, tuple[int, float]] = field(default_factory=dict)
@@ -441,11 +443,20 @@ def _(event: CallRead, state: RunState, recorded: Recorded) -> RunState:
     return replace(state, turn=replace(state.turn, calls=counted(state.turn.calls, event)))
 
 
+def _with_flaky(state: RunState, event: FactLearned) -> Mapping[TreeId, frozenset[str]]:
+    # Older versions named no tree for what they had seen on the base.
+    tree = event.tree or (state.opened.base_tree if state.opened else None)
+    if event.topic != "flaky" or tree is None:
+        return state.flaky
+    return {**state.flaky, tree: state.flaky.get(tree, frozenset()) | {event.text}}
+
+
 @_apply.register
 def _(event: FactLearned, state: RunState, recorded: Recorded) -> RunState:
     del recorded
     if state.turn is None:
-        return replace(state, facts=(*state.facts, f"{event.topic}: {event.text}"))
+        told = (*state.facts, f"{event.topic}: {event.text}")
+        return replace(state, facts=told, flaky=_with_flaky(state, event))
     facts = (*state.turn.facts, f"{event.topic}: {event.text}")
     return replace(state, turn=replace(state.turn, facts=facts))
 
