@@ -135,6 +135,9 @@ def test_names_that_nothing_in_the_file_binds_are_not_meant() -> None:
         "\n\nclass TestNew:\n    def test_new(self):\n        assert half(2)\n",
         "\n\ndef helper():\n    return 4\n\n\ndef test_new():\n    assert half(helper()) == 2\n",
         "\n    def test_four(self):\n        assert self.size\n",
+        "\n\nimport datetime\n\nDAY = datetime.date(2026, 1, 1)\nMANY = tuple(range(3))\nSLOW = pytest.mark.skipif(DAY is None)\n",
+        "\n\ntry:\n    import tomllib\nexcept ImportError:\n    tomllib = None\n",
+        "\n\nclass TestNew:\n    many = [half(4)]\n\n    def test_new(self):\n        assert self.many\n",
     ],
 )
 def test_what_only_adds_extends_a_file(added: str) -> None:
@@ -164,6 +167,19 @@ def test_what_only_adds_extends_a_file(added: str) -> None:
         "\n    size = 3\n",
         "\n\nclass TestBox:\n    pass\n",
         "\n\ndef (",
+        "\n\nif True:\n    ready_now = 1\n    calc.double = half\n",
+        "\n\ntry:\n    import nothing\nexcept ImportError:\n    calc.double = half\n",
+        "\n\nwith open('x') as f:\n    calc.double = half\n",
+        "\n\n_patch = globals().update(test_half=None)\n",
+        "\n\nfrom unittest import mock\n\n_patched = mock.patch.object(calc, 'double', half).start()\n",
+        "\n\nimport sys\n\n_patched = sys.modules.update(calc=None)\n",
+        "\n    @pytest.fixture(autouse=True)\n    def test_ready(self):\n        pass\n",
+        "\n\ndef load_tests(loader, tests, pattern):\n    return tests\n",
+        "\n\nfor _name in ('test_plain', 'test_cases'):\n    globals()[_name] = None\n",
+        "\n\nclass TestNew:\n    calc.double = half\n",
+        "\n\ndef late():\n    calc.double = half\n\n\n_late = late()\n",
+        "\n\n_late = [calc := None]\n",
+        "\n\nif setattr(calc, 'double', half):\n    late = 1\n",
     ],
 )
 def test_what_a_test_there_could_notice_does_not(added: str) -> None:

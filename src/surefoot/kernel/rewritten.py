@@ -7,7 +7,8 @@ that are not Python cannot be told apart in this way; there the whole file is wh
 """
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping
+import builtins
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -27,10 +28,17 @@ _UNASKED: Final = (
     "setUp",
     "tearDown",
     "__test__",
+    "load_tests",
 )
 """How names begin that matter to every test of a module without being named; a star stands for names that nobody lists."""
 
+_REACHES: Final = frozenset(
+    {"globals", "locals", "vars", "setattr", "delattr", "exec", "eval", "compile", "__import__"}
+)
+"""Builtins by which an assignment may do something else than to assign."""
+
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_Import: TypeAlias = ast.Import | ast.ImportFrom
 
 
 def rewritten(collected: Collection[str], texts: Texts) -> frozenset[str]:
@@ -75,6 +83,8 @@ def _adds(path: str, before: str | None, after: str | None) -> bool:
     was, now = _read(path, before), _read(path, after)
     if was is None or now is None or was.called_unasked != now.called_unasked:
         return False
+    if was.doing != now.doing:
+        return False
     return all(was.sense(place) == now.sense(place) for place in was.places())
 
 
@@ -96,6 +106,8 @@ class _File:
 
     bound: Mapping[str, tuple[ast.stmt, ...]]
     unasked: tuple[ast.stmt, ...]
+    doing: tuple[str, ...]
+    """The code that may do more than to define something when the file is read."""
 
     @classmethod
     def of(cls, tree: ast.Module) -> "_File":
@@ -108,7 +120,9 @@ class _File:
             unnamed = not names and not _says_nothing(statement)
             if unnamed or any(n.startswith(_UNASKED) for n in names) or _is_autouse(statement):
                 unasked.append(statement)
-        return cls(bound=bound, unasked=tuple(unasked))
+        imported = {n for s in ast.walk(tree) if isinstance(s, _Import) for n in _bound(s)}
+        doing = tuple(map(ast.dump, _doing(tree.body, imported)))
+        return cls(bound=bound, unasked=tuple(unasked), doing=doing)
 
     @property
     def called_unasked(self) -> tuple[str, ...]:
@@ -164,13 +178,59 @@ def _head(node: ast.ClassDef) -> ast.ClassDef:
     return head
 
 
+def _doing(body: Sequence[ast.stmt], imported: Collection[str]) -> Iterator[ast.stmt]:
+    """Statements that do more than to define, import and assign to plain names, in classes and conditions, too."""
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            yield from _doing(statement.body, imported)
+        elif isinstance(statement, ast.If) and not _is_calm(statement.test, imported):
+            yield statement
+        elif isinstance(statement, ast.If | ast.Try):
+            handlers = statement.handlers if isinstance(statement, ast.Try) else []
+            last = statement.finalbody if isinstance(statement, ast.Try) else []
+            inner = [*statement.body, *(s for h in handlers for s in h.body), *statement.orelse]
+            yield from _doing([*inner, *last], imported)
+        elif not _defines(statement, imported):
+            yield statement
+
+
+def _defines(statement: ast.stmt, imported: Collection[str]) -> bool:
+    if isinstance(statement, _Function | _Import) or _says_nothing(statement):
+        return True
+    if not isinstance(statement, ast.Assign | ast.AnnAssign):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = all(isinstance(t, ast.Name) for t in targets)
+    return names and _is_calm(statement, imported)
+
+
+def _is_calm(node: ast.AST, imported: Collection[str]) -> bool:
+    """Whether all that is called in it makes a value, and nothing is set on the way."""
+    doing = (ast.Call, ast.Await, ast.NamedExpr)
+    return all(_makes(n, imported) for n in ast.walk(node) if isinstance(n, doing))
+
+
+def _makes(node: ast.AST, imported: Collection[str]) -> bool:
+    """Whether a call makes a value: of a builtin, of something imported, of what a module has; as all of `pytest.mark` does."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func
+    if isinstance(name, ast.Name):
+        return name.id in imported or (hasattr(builtins, name.id) and name.id not in _REACHES)
+    if ast.unparse(name).startswith("pytest.mark."):
+        return True
+    module = name.value if isinstance(name, ast.Attribute) else None
+    return isinstance(module, ast.Name) and module.id in imported
+
+
 def _says_nothing(statement: ast.stmt) -> bool:
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return is_text or isinstance(statement, ast.Pass)
 
 
 def _is_test(statement: ast.stmt) -> bool:
-    return isinstance(statement, _Function) and statement.name.startswith("test")
+    is_test = isinstance(statement, _Function) and statement.name.startswith("test")
+    return is_test and not _is_autouse(statement)
 
 
 def _is_autouse(statement: ast.stmt) -> bool:
