@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from surefoot.assembly import rule_reviewers
 from surefoot.decisions.planning import RulePlanner
 from surefoot.errors import UsageError
 from surefoot.events.calls import ModelGrounded, ProviderSwitched
@@ -389,6 +390,23 @@ def runtest(self):
 p.Function.runtest = runtest
 """
 
+EASY = """\
+import _pytest.python as p
+
+usual = p.PyCollector._genfunctions
+
+
+def _genfunctions(self, name, funcobj):
+    def easy():
+        pass
+
+    setattr(self.obj, name, easy)
+    return usual(self, name, easy)
+
+
+p.PyCollector._genfunctions = _genfunctions
+"""
+
 NEVER: Mapping[str, tuple[Work, str]] = {
     "only claims": (says(replace(DONE, effective_actions=0)), "did nothing"),
     "edits the test": (
@@ -428,6 +446,16 @@ NEVER: Mapping[str, tuple[Work, str]] = {
             DONE,
         ),
         "tests-apart: not passing: tests/test_calc.py::test_double",
+    ),
+    "patches the runner from a module beside the tests": (
+        lambda _task: (
+            [
+                FileEdit(path="calc.py", text="import tests.hook\n\n\n" + BUGGY),
+                FileEdit(path="tests/hook.py", text=EASY),
+            ],
+            DONE,
+        ),
+        "tests-apart: ",
     ),
     "plants a sitecustomize": (
         writes("sitecustomize.py", "raise SystemExit(0)\n"),
@@ -500,6 +528,27 @@ def test_an_example_in_the_product_is_a_test(bench: Bench) -> None:
     assert bench.run(writes("calc.py", easy), writes("calc.py", fixed)) is RunStatus.COMPLETE
     assert [t.ended_as for t in bench.turns] == ["rollback", "commit"]
     assert "examples that are tests read otherwise in calc.py" in bench.turns[0].reason
+
+
+def test_a_module_beside_the_tests_is_not_the_products(bench: Bench) -> None:
+    """Under pytest it is found in the place of the product's own; nobody else would find it there."""
+    files = {"tests/test_calc.py": TESTS, "cli.py": "from calc import double\n\nprint(double(2))\n"}
+    bench = of_files(bench, files)
+    assert bench.run(writes("tests/calc.py", FIXED)) is RunStatus.BLOCKED
+    assert "tests-apart: not passing: tests/test_calc.py::test_double" in bench.turns[0].reason
+
+
+def test_what_the_product_imports_is_reviewed_as_the_products(bench: Bench) -> None:
+    """Also from a folder whose name says tests: it could do to the runner what no test file is asked about."""
+    edits = [
+        FileEdit(path="calc.py", text="import testing.hook\n\n\n" + FIXED),
+        FileEdit(path="testing/__init__.py", text=""),
+        FileEdit(path="testing/hook.py", text="import _pytest.python as p\n\nMADE = p\n"),
+    ]
+    first = rule_reviewers()[0]
+    bench.inspectors = (lambda seen: first.review(seen).findings,)
+    assert bench.run(lambda _task: (edits, DONE)) is RunStatus.BLOCKED
+    assert "testing/hook.py" in bench.reason + bench.turns[0].reason
 
 
 def test_a_module_in_a_folder_named_testing_may_be_the_products(bench: Bench) -> None:

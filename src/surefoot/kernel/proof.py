@@ -6,7 +6,7 @@ tests: existing tests and everything that steers the runner are put back to the 
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from surefoot.codec import canonical, decode
 from surefoot.events.classes import TestPurpose
@@ -319,7 +319,20 @@ class Prover:
         """Changed files that are tests' alone; a new module of a folder named `testing` may be the product's."""
         grown = self._grown(diff)
         unclear = grown - {t.partition("::")[0] for t in fresh}
-        return sorted(grown - self.guesser.of_product(base, judged, unclear))
+        return sorted(grown - self.of_product(judged, base, unclear))
+
+    def of_product(self, tree: TreeId, base: TreeId, paths: Collection[str]) -> frozenset[str]:
+        """Those of `paths`, tests by their names, that the product imports.
+
+        Never one beside the base's tests or below them: only where tests run can it be had by another name, such as that
+        of a module of the product.
+        """
+        found = self.guesser.of_product(base, tree, paths)
+        if not found:
+            return found
+        files = {PurePosixPath(t.partition("::")[0]) for t in self._collected(base)}
+        of_tests = {f.parent for f in files if self.suite.is_test_path(str(f.parent / "x.py"))}
+        return frozenset(p for p in found if of_tests.isdisjoint(PurePosixPath(p).parents))
 
     def _apart(
         self, without: TreeId, diff: Diff, targets: Sequence[str], changed: Collection[str]

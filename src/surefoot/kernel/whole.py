@@ -85,6 +85,7 @@ def _shown(state: RunState, prover: Prover, resolution: Resolution, tree: TreeId
     targets = {t for unit in state.units.values() for t in unit.unit.failing}
     baseline, _ = prover.baseline(base)
     is_test = prover.is_test(base)
+    tests = frozenset(filter(is_test, diff.paths))
     return ReviewInput(
         issue=state.opened.issue,
         diff=diff,
@@ -92,7 +93,8 @@ def _shown(state: RunState, prover: Prover, resolution: Resolution, tree: TreeId
         evidence=(),
         mode=resolution.mode,
         risk_flags=resolution.risk_flags,
-        test_paths=frozenset(filter(is_test, diff.paths)),
+        # What the product imports is read as the product's, whatever its name.
+        test_paths=tests - prover.of_product(tree, base, tests),
         control_paths=frozenset(p for p in diff.paths if prover.suite.is_control_path(p)),
         tests=baseline,
         failing_before=frozenset(),
