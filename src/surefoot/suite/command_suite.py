@@ -20,6 +20,7 @@ from surefoot.suite.formats import PARSERS, Parsed, Place
 from surefoot.suite.fresh_worker import open_fresh_worker
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import REPORT, CommandPlan
+from surefoot.suite.untouched import held_to, stamps
 from surefoot.values import (
     SETTLED,
     Command,
@@ -76,11 +77,12 @@ class CommandSuite:
             command = self._command(root, targets, key, file)
             limits = roomy(self._limits, room)
             bounded = replace(command, limits=replace(limits, output_bytes=REPORT_BYTES))
+            before = stamps(root)
             ended = self._processes.run(bounded)
             text = ended.stdout if file is None else _read(file)
         place = Place(root=root, files=tuple(layout.walk(root)), key=key)
         spent = time_spent(ended, limits)
-        return self._report(ended, self._parsed(text, place), tests, spent)
+        return held_to(before, root, self._report(ended, self._parsed(text, place), tests, spent))
 
     def _parsed(self, text: bytes, place: Place) -> Parsed:
         try:

@@ -14,6 +14,7 @@ from surefoot.kernel.ports import Processes, TrialWorker
 from surefoot.suite.environment import environment, mounts, roomy, time_spent
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.suite.plan import SuitePlan
+from surefoot.suite.untouched import held_to, stamps
 from surefoot.suite.verdict import FAILED, hear, judge
 from surefoot.suite.worker import open_worker
 from surefoot.values import Command, Limits, ProcessResult, ReportState, TestReport, TestResult
@@ -64,8 +65,10 @@ class PytestSuite:
         """As `Suite.run`; the exit code is the one that the runner would have had without the control tests."""
         key, controls = secrets.token_bytes(32), _controls()
         limits = roomy(self._limits, room)
+        before = stamps(root)
         ended = self._run(root, key, controls, tests, limits, watch=False)
-        return self._report(ended, key, controls, tests, time_spent(ended, limits))
+        report = self._report(ended, key, controls, tests, time_spent(ended, limits))
+        return held_to(before, root, report)
 
     def watch(self, root: Path) -> Mapping[str, frozenset[str]]:
         """As `Suite.watch`; under pytest only, and what its process says of itself is trusted for guesses alone."""

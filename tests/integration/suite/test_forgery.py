@@ -262,6 +262,30 @@ def test_the_static_rule_names_each_forgery(forgery: str) -> None:
     assert suspicious(CALC, f"{CALC}\n{FORGERIES[forgery]}\n")
 
 
+EASIER = """
+from pathlib import Path
+for path in Path(__file__).parent.rglob("test_calc.py"):
+    usual = path.read_text()
+    path.write_text("def test_add(): pass\\n")
+"""
+PUT_BACK = """
+import atexit
+atexit.register(path.write_text, usual)
+"""
+
+
+@pytest.mark.parametrize("more", ["", PUT_BACK], ids=["left", "put back"])
+def test_tests_that_are_written_while_they_run_are_not_believed(
+    calc: Path, open_suite: Open, more: str
+) -> None:
+    """The product is imported by the first test file, and has the next one say what it likes."""
+    (calc / "tests" / "test_a.py").write_text("import calc\n\n\ndef test_a():\n    pass\n")
+    (calc / "calc.py").write_text(f"{CALC}\n{EASIER}{more}")
+    report = open_suite(calc).run(calc)
+    assert report.state is ReportState.FORGED
+    assert report.reason == "tests/test_calc.py was changed while the tests ran"
+
+
 FILES = {
     "a module named like pytest's": {"pytest.py": "raise SystemExit(0)"},
     "a package named like pytest's": {"_pytest/__init__.py": "import os; os._exit(0)"},

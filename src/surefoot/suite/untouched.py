@@ -1,0 +1,47 @@
+"""Whether the tests on disk are the same after a run as before it: code under test that is imported first could rewrite them."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Final, TypeAlias
+
+from surefoot.suite.layout import LANGUAGES, SKIPPED
+from surefoot.suite.paths import is_test_path
+from surefoot.values import ReportState, TestReport
+
+Stamps: TypeAlias = Mapping[str, tuple[int, int]]
+"""Inode and time of the last change of each test file, which no process can set: one that was put back is seen, too."""
+
+_DATA: Final = frozenset({"__fixtures__", "__mocks__", "__snapshots__", "fixtures", "testdata"})
+"""Folders of what tests read, and may write where they stand."""
+
+
+def stamps(root: Path) -> Stamps:
+    """Of the source files of tests below `root`, by their paths in it."""
+    return {str(path): _stamp(root / path) for path in _sources(root)}
+
+
+def held_to(before: Stamps, root: Path, report: TestReport) -> TestReport:
+    """The report, which is forged where one of these files was written, replaced or removed since."""
+    now = stamps(root)
+    changed = next((path for path, stamp in sorted(before.items()) if now.get(path) != stamp), None)
+    if changed is None or report.state is not ReportState.COMPLETE:
+        return report
+    why = f"{changed} was changed while the tests ran"
+    return replace(report, state=ReportState.FORGED, reason=why)
+
+
+def _sources(root: Path) -> Iterator[PurePosixPath]:
+    for folder, folders, files in os.walk(root):
+        here = PurePosixPath(Path(folder).relative_to(root).as_posix())
+        folders[:] = [n for n in folders if n not in SKIPPED | _DATA and not n.startswith(".")]
+        for name in files:
+            path = here / name
+            if path.suffix in LANGUAGES and is_test_path(str(path)):
+                yield path
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_ino, status.st_ctime_ns
