@@ -2,7 +2,9 @@
 
 import contextlib
 import itertools
+import shutil
 import subprocess
+import tempfile
 import threading
 import weakref
 from collections import OrderedDict
@@ -13,7 +15,7 @@ from types import MappingProxyType
 from typing import IO, Final, Literal, cast
 
 from surefoot.errors import GitError
-from surefoot.gitops.files import is_within
+from surefoot.gitops.files import is_within, mended
 from surefoot.gitops.git import Git, decode, encode
 from surefoot.values import Diff, FileChange, TreeId
 
@@ -30,6 +32,8 @@ _BY_TREES: Final[Mapping[str, str | Path]] = {
     "GIT_WORK_TREE": _NO_ATTRIBUTES,
     "GIT_INDEX_FILE": _NO_ATTRIBUTES / "none",
     "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
 }
 _PLAIN: Final = (
     "core.attributesFile=/dev/null",
@@ -38,6 +42,12 @@ _PLAIN: Final = (
 )
 """What a diff says follows from its two trees alone: it is derived again on another machine, and attributes could hide a
 change from who has to judge it."""
+
+
+_SHA1: Final = "[core]\nrepositoryformatversion = 0\n"
+_SHA256: Final = "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectFormat = sha256\n"
+_SHORT: Final = 40
+"""Length of an object id where they are of SHA-1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +115,27 @@ class Objects:
         self._numbers = itertools.count()
         self._listings: OrderedDict[TreeId, Mapping[str, Entry]] = OrderedDict()
         self._diffs: OrderedDict[tuple[TreeId, TreeId], Diff] = OrderedDict()
-        self._differ = git.bound(cwd=_NO_ATTRIBUTES, variables=_BY_TREES, settings=_PLAIN)
+        self._differ: Git | None = None
         self.blobs = Blobs(git)
+
+    def _bare(self) -> Git:
+        """Git in a folder of its own that has the repository's objects, and neither its settings nor its attributes."""
+        if self._differ is None:
+            with mended("make a scratch folder"):
+                self._scratch.mkdir(parents=True, exist_ok=True)
+                folder = Path(tempfile.mkdtemp(prefix="bare-", dir=self._scratch))
+                weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+                for name in ("objects", "refs"):
+                    (folder / name).mkdir()
+                (folder / "HEAD").write_text("ref: refs/heads/none\n")
+                (folder / "config").write_text(_SHA1 if self._oid_length == _SHORT else _SHA256)
+            where = ("--path-format=absolute", "--git-path", "objects")
+            objects = self._git.run("rev-parse", *where).line
+            own: dict[str, str | Path] = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": objects}
+            self._differ = self._git.bound(
+                cwd=_NO_ATTRIBUTES, variables={**_BY_TREES, **own}, settings=_PLAIN
+            )
+        return self._differ
 
     def listing(self, tree: TreeId) -> Mapping[str, Entry]:
         """Every path of a tree, submodules included, in git's order."""
@@ -154,7 +183,7 @@ class Objects:
         shape = ("-r", "-z", "--raw", "--numstat", "--patch", "--full-index", "--no-renames")
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-        output = self._differ.run("diff-tree", *shape, *plain, *prefixes, before, after).stdout
+        output = self._bare().run("diff-tree", *shape, *plain, *prefixes, before, after).stdout
         files, patch, entries = _parse_diff(output)
         if before in self._listings and after not in self._listings:
             self._keep(after, _changed(self._listings[before], entries))

@@ -115,6 +115,9 @@ HIDES = "*.py -diff\n"
         "color.ui=always",
         "core.attributesFile",
         ".gitattributes",
+        ".git/info/attributes",
+        "core.bigFileThreshold=1",
+        "diff.default.binary=true",
     ],
 )
 def test_a_diff_follows_from_its_trees_alone(user: ScratchRepository, setting: str) -> None:
@@ -131,7 +134,7 @@ def test_a_diff_follows_from_its_trees_alone(user: ScratchRepository, setting: s
 
     plain = diff()
     assert "+    e = 6" in plain.patch
-    if setting == ".gitattributes":
+    if setting.endswith("attributes"):
         user.write({setting: HIDES})
     elif setting == "core.attributesFile":
         user.git("config", setting, str(attributes(user, HIDES)))
