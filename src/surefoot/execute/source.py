@@ -317,7 +317,8 @@ def bytecode(text: str) -> str | None:
 def _steps(code: CodeType) -> str:
     consts = list(code.co_consts)
     documented = code.co_flags & (_HAS_DOCSTRING if sys.version_info >= (3, 13) else CO_OPTIMIZED)
-    if documented and consts and isinstance(consts[0], str):
+    # A comprehension keeps no place for a docstring: its first constant is what it asks for.
+    if documented and not code.co_name.startswith("<") and consts and isinstance(consts[0], str):
         consts[0] = None
     said = (
         code.co_name,

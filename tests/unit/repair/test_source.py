@@ -186,6 +186,15 @@ def test_bytecode_is_what_the_code_does() -> None:
     assert bytecode("break") is None
 
 
+@pytest.mark.parametrize(
+    "code", ["[c for c in s if c in 'ab']", "sum(c == 'ab' for c in s)", "{'ab' for c in s}"]
+)
+def test_the_first_text_of_a_comprehension_is_no_docstring(code: str) -> None:
+    """It is what the comprehension asks for or makes."""
+    head = "def f(s): return "
+    assert bytecode(head + code) != bytecode(head + code.replace("ab", "cd"))
+
+
 def test_what_is_not_python_is_none() -> None:
     """Broken text, NUL and a bottomless expression are no source, and nothing is warned of."""
     assert parse("m.py", "def f(:") is None
