@@ -145,6 +145,29 @@ def test_its_parts_share_no_name() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_what_lies_somewhere_tells_nothing(under_test: types.ModuleType) -> None:
+    """Trials are forks of one process, in which different functions and coroutines lie in one place."""
+    under_test.f = lambda n: lambda x: x + n
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=((1,), (2,)), checked=(), examples=())
+    assert said(probe, "behaviour") == ("?", "?")
+
+
+def test_an_input_that_ends_the_process_ends_no_probe(under_test: types.ModuleType) -> None:
+    """`sys.exit` is an answer like another exception."""
+
+    def port(text: str) -> int:
+        if not text.isdigit():
+            sys.exit("no number")
+        return int(text)
+
+    under_test.f = port
+    inputs = (("80",), ("8x",), ("443",))
+    probe = probe_of(MODULE, "f", "test_f.py", inputs=inputs, checked=(), examples=())
+    words = said(probe, "behaviour")
+    assert words is not None
+    assert [w == "!SystemExit" for w in words] == [False, True, False]
+
+
 def test_methods_of_classes(under_test: types.ModuleType) -> None:
     """A dotted name is looked up step by step."""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.execute.repair.probe import Words, probe_of_stories, words_of
+from surefoot.execute.repair.probe import Probe, Words, probe_of_stories, words_of
 from surefoot.execute.repair.stories import LOOK, stories_of
 from surefoot.execute.source import Source, parse
 from surefoot.values import TestOutcome, TestResult
@@ -118,7 +118,11 @@ def said(folder: Path, body: str) -> Words:
     (folder / "tests").mkdir(exist_ok=True)
     (folder / "tests" / "test_a.py").write_text(text)
     stories = stories_of([source(TESTS.format(body="pass"))], {"put"}, failing=(), seed=1, count=12)
-    probe = probe_of_stories("tests/test_b.py", stories)
+    return told_by(probe_of_stories("tests/test_b.py", stories), folder)
+
+
+def told_by(probe: Probe, folder: Path) -> Words:
+    """What a probe says in this process."""
     space: dict[str, object] = {"__file__": str(folder / probe.path)}
     exec(compile(probe.text, probe.path, "exec"), space)
     test = space["test_behaviour"]
@@ -147,6 +151,33 @@ def test_a_story_that_breaks_down_says_so(tmp_path: Path) -> None:
     """An input on which most candidates break down tells nobody apart; what does not end is stopped."""
     assert set(said(tmp_path, "raise KeyError(n)")) == {"!_Broken"}
     assert said(tmp_path, "while True: pass")[:3] == ("?", "?", "?")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "from .helpers import A\n",
+        (
+            "from __future__ import annotations\nfrom dataclasses import dataclass\n\n\n"
+            "@dataclass\nclass Row:\n    x: int\n"
+        ),
+    ],
+    ids=["beside it", "dataclass"],
+)
+def test_a_file_of_tests_is_imported_under_its_packages(
+    head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it takes from beside itself, and what looks for its module, is there for its stories."""
+    monkeypatch.syspath_prepend(tmp_path)
+    body = "def put(n):\n    return n\n\n\ndef test_put():\n    assert put(6) == 6\n"
+    (tmp_path / "told").mkdir()
+    for name, code in (("__init__", ""), ("helpers", "A = 1"), ("test_a", f"{head}\n\n{body}")):
+        (tmp_path / "told" / f"{name}.py").write_text(code)
+    tests = parse("told/test_a.py", f"{head}\n\n{body}")
+    assert tests is not None
+    stories = stories_of([tests], {"put"}, failing=(), seed=1, count=1)
+    (word,) = told_by(probe_of_stories("told/test_b.py", stories), tmp_path)
+    assert not word.startswith("!")
 
 
 def test_an_address_is_no_behaviour(tmp_path: Path) -> None:
