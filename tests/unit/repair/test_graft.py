@@ -342,3 +342,17 @@ def test_an_answer_in_parts() -> None:
     assert both.edits[0].text == same
     open_end = "def f(a):\n    if a:\n        b = a\n    c = b\n    return c\n"
     assert from_parts(source, open_end, [(1, 1, 1, 2)], 0.5) is None
+
+
+def test_decorators_that_an_answer_leaves_out_stay() -> None:
+    """With the docstring and the comments; what takes other parameters may well be another kind of method."""
+    text = (
+        "class Box:\n    @property\n    def size(self):\n"
+        '        """Its size."""\n        # in units\n        w = self.w\n        return w - self.h\n'
+    )
+    source = parse("m.py", text)
+    assert source is not None
+    unit = units(source)[0]
+    answer = "def size(self):\n    w = self.w\n    return w + self.h"
+    assert graft(unit, answer) == unit.text.replace("w - ", "w + ")
+    assert graft(unit, answer.replace("self)", "self, by)")).startswith("def size(self, by):")

@@ -33,7 +33,7 @@ _STEP: Final = "    "
 
 def graft(unit: CodeUnit, code: str) -> str:
     """The text of the unit that means what `code` means and keeps what it can of the present text."""
-    code = _restepped(without_comments(code), unit.text)
+    code = _decorated(_restepped(without_comments(code), unit.text), unit.text)
     old_head, old_body = _halves(unit.text)
     new_head, new_body = _halves(code)
     if not old_body or not new_body:
@@ -63,6 +63,19 @@ def splice(
         text = text[:start] + beside + text[start:]
     wanted = [i for i in imports if _binds_new(i, source, code, fresh)]
     return apply(text, [import_edit(source, wanted)]) if wanted else text
+
+
+def _decorated(code: str, original: str) -> str:
+    """Code with the decorators of the original, where it has none and takes the same parameters: they were left out, not taken away."""
+    was, now = tree_of(original), tree_of(code)
+    if was is None or now is None or not was.body or not now.body:
+        return code
+    old, new = was.body[0], now.body[0]
+    if not isinstance(old, FunctionNode) or not isinstance(new, FunctionNode):
+        return code
+    if new.decorator_list or _parameters(original) != _parameters(code):
+        return code
+    return "\n".join([*original.split("\n")[: old.lineno - 1], *code.split("\n")[new.lineno - 1 :]])
 
 
 def _halves(text: str) -> tuple[list[str], list[str]]:
