@@ -22,6 +22,15 @@ def body(*lines: str, head: str = "def f(a, b, items):") -> str:
     return "\n".join([head, *(f"    {line}" for line in lines), ""])
 
 
+@pytest.mark.parametrize(
+    "row", ["#        print(x)\n", '        """Doc.\n\nAt the margin.\n        """\n']
+)
+def test_a_line_at_the_margin_hides_no_method(row: str) -> None:
+    """It may be a comment, or one of a text."""
+    text = f"class A:\n    def f(self, x):\n{row}        return x - 1\n"
+    assert text.replace("- 1", "+ 1") in mutants(text)
+
+
 FIXES = [
     ("return a < b", "return a <= b"),
     ("return a == b", "return a != b"),

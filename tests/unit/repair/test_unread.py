@@ -107,6 +107,19 @@ def test_a_parameter_that_is_taken_in_vain(after: str, vain: str | None) -> None
     assert taken_in_vain(before, now, units(before)[0]) == vain
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("name()", "name(self)"), ("__exit__(self)", "__exit__(self, kind, error, at)")],
+)
+def test_what_a_protocol_passes_is_not_taken_in_vain(old: str, new: str) -> None:
+    """An object, and what Python gives to a method of its own, comes whether it is read or not."""
+    before = parse("m.py", f"class A:\n    def {old}:\n        return 'x'\n")
+    assert before is not None
+    after = parse("m.py", before.text.replace(old, new))
+    assert after is not None
+    assert taken_in_vain(before, after, units(before)[0]) is None
+
+
 SUM = """\
 def digits(n):
     neg = 1 if n >= 0 else -1

@@ -139,9 +139,9 @@ def _goes_on(statement: ast.stmt) -> bool:
 def taken_in_vain(before: Source, after: Source, unit: CodeUnit | None) -> str | None:
     """A parameter that a unit takes since a change, and reads nowhere, or not before it sets it; None when there is none."""
     was, now = node_of(before, unit), node_of(after, unit)
-    if was is None or now is None or _had(now)[1] & _SEES_ALL:
+    if was is None or now is None or _had(now)[1] & _SEES_ALL or now.name.startswith("__"):
         return None
-    fresh = sorted(_parameters(now) - _parameters(was))
+    fresh = sorted(_parameters(now) - _parameters(was) - {"self", "cls"})
     return next((name for name in fresh if _is_vain(now, name)), None)
 
 

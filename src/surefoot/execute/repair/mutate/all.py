@@ -1,7 +1,7 @@
 """All operators over one unit."""
 
 import heapq
-import textwrap
+import io
 from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 
@@ -88,4 +88,6 @@ def unit_text(source: Source, unit: CodeUnit | None, text: str) -> str:
         return text
     start = source.starts[unit.first_line - 1]
     tail = len(source.text) - source.starts[min(unit.last_line, len(source.starts) - 1)]
-    return textwrap.dedent(text[start : len(text) - tail])
+    rows = io.StringIO(text[start : len(text) - tail], newline="")
+    # A comment, or a line of a string or in parentheses, may stand left of the unit.
+    return "".join(row.removeprefix(unit.indent) for row in rows)
