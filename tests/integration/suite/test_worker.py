@@ -452,8 +452,9 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         forged = 'raise GeneratorExit("SUREFOOT-PROBE 00000000 END")'
         short = candidate("odd.py", ODD.replace("return len(text) % 2 == 0", forged))
         told, _ = probing.behaviour(short, suspects["odd"])
-        assert told == ("00000000",)
-        assert not probing.lost(told, suspects["odd"], ())
+        assert told is not None
+        # What an exception says is no word of the probe's.
+        assert ("00000000" in told, "!GeneratorExit" in told) == (False, True)
         assert not any(probing.lost(w, suspects["odd"], ()) for w in words)
         mild = candidate("odd.py", ODD.replace("text[0]", "text[:1]"))
         same = candidate("odd.py", ODD)
