@@ -287,6 +287,12 @@ def docstring_node(node: ast.AST) -> ast.Constant | None:
     return None
 
 
+def docstring_of(node: ast.AST | None) -> str:
+    """The text of a node's docstring; empty where there is none, or no node."""
+    found = docstring_node(node) if node is not None else None
+    return str(found.value) if found is not None else ""
+
+
 def shape(text: str) -> str:
     """What two texts have in common that differ in layout, comments and docstrings only; empty when invalid."""
     tree = tree_of(textwrap.dedent(text.removeprefix(MARK)))

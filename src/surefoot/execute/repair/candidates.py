@@ -16,7 +16,7 @@ from surefoot.execute.source import (
     Source,
     apply,
     bytecode,
-    docstring_node,
+    docstring_of,
     parse,
     unit_nodes,
 )
@@ -206,8 +206,7 @@ def special_cases(before: Source, after: Source, told: frozenset[str]) -> str | 
 
 def _named(node: ast.AST) -> Iterator[str]:
     """The texts that a node's docstring names in a sentence; a line with a call shows an example."""
-    docstring = docstring_node(node)
-    for line in str(docstring.value).splitlines() if docstring is not None else ():
+    for line in docstring_of(node).splitlines():
         if not _CALL.search(line):
             yield from (found["text"] for found in _NAMED.finditer(line))
 

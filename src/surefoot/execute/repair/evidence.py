@@ -56,7 +56,7 @@ from surefoot.execute.source import (
     CodeUnit,
     Source,
     again_in,
-    docstring_node,
+    docstring_of,
     is_unwritten,
     node_of,
     parse,
@@ -111,7 +111,7 @@ def probe_for(
         unusual=(*odd, *least_ones(seen)) if written else (),
         strange=(*strange(seen), *odd),
         written=written,
-        rising=speaks_of_rising(_docstring_of(files.product[suspect.path], unit)),
+        rising=speaks_of_rising(docstring_of(node_of(files.product[suspect.path], unit))),
         checked=checked,
         examples=_of_kind(_apart(shown, checked), checked),
     )
@@ -153,8 +153,7 @@ def examples_of(suspect: Suspect, files: Files, issue: str) -> tuple[Example, ..
     if unit is None:
         return ()
     node = node_of(files.product[suspect.path], unit)
-    docstring = _docstring_of(files.product[suspect.path], unit)
-    told = promised(docstring, node) if node is not None else ()
+    told = promised(docstring_of(node), node) if node is not None else ()
     return (
         *from_tests(files.tests.values(), unit.name),
         # Beside the failing tests a function of the same name may be another one, so that only its inputs are of use.
@@ -537,13 +536,6 @@ def _texts_of(source: Source) -> frozenset[str]:
     """Texts that stand in a file."""
     constants = (n for n in ast.walk(source.tree) if isinstance(n, ast.Constant))
     return frozenset(n.value for n in constants if isinstance(n.value, str))
-
-
-def _docstring_of(source: Source, unit: CodeUnit) -> str:
-    """Empty where a unit has none, or is gone."""
-    node = node_of(source, unit)
-    found = docstring_node(node) if node is not None else None
-    return str(found.value) if found is not None else ""
 
 
 def _is_unwritten(source: Source, unit: CodeUnit | None) -> bool:

@@ -37,7 +37,7 @@ from surefoot.execute.source import (
     CodeUnit,
     Source,
     again_in,
-    docstring_node,
+    docstring_of,
     node_of,
     parse,
     replace_unit,
@@ -406,8 +406,7 @@ class Hunt:
         if suspect.unit is None:
             return False
         node = node_of(self._case.files.product[suspect.path], suspect.unit)
-        doc = docstring_node(node) if node is not None else None
-        return doc is not None and len(str(doc.value)) >= _SPEC_CHARACTERS
+        return len(docstring_of(node)) >= _SPEC_CHARACTERS
 
     def _tokens(self, text: str) -> int:
         return self._asker.count_tokens((Message(role="user", content=text),))

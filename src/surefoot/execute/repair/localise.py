@@ -15,7 +15,7 @@ from typing import Final
 from surefoot.execute.source import (
     CodeUnit,
     Source,
-    docstring_node,
+    docstring_of,
     last_name,
     node_of,
     unit_nodes,
@@ -273,8 +273,7 @@ def outline(source: Source, unit: CodeUnit, node: ast.FunctionDef | ast.AsyncFun
     start = source.start(node)
     head = source.text[start : source.start(node.body[0])].rstrip()
     head = " ".join(head.split())
-    doc = docstring_node(node)
-    text = str(doc.value).strip().partition("\n")[0] if doc is not None else ""
+    text = docstring_of(node).strip().partition("\n")[0]
     owner = f"{unit.class_name}: " if unit.class_name else ""
     return f"# {owner}{head} {text}".rstrip()
 

@@ -29,10 +29,10 @@ def relations(arguments: "tuple[object, ...]", result: object) -> "dict[tuple[st
         if kinds.count(type(given)) == 1
         for words, holds in _between(given, result).items()
     }
-    if arguments and _is_finite(arguments):
-        # What a search for the least begins with, and gives where there is nothing to search.
-        told["has no infinity", 0] = _is_finite(result)
     if arguments:
+        if _is_finite(arguments):
+            # What a search for the least begins with, and gives where there is nothing to search.
+            told["has no infinity", 0] = _is_finite(result)
         told[RISING, 0] = _rises(result)
     return told
 
