@@ -15,6 +15,7 @@ Stamps: TypeAlias = Mapping[str, tuple[int, int]]
 
 _DATA: Final = frozenset({"__fixtures__", "__mocks__", "__snapshots__", "fixtures", "testdata"})
 """Folders of what tests read, and may write where they stand."""
+_PASSED_BY: Final = SKIPPED | _DATA
 
 
 def stamps(root: Path) -> Stamps:
@@ -24,9 +25,11 @@ def stamps(root: Path) -> Stamps:
 
 def held_to(before: Stamps, root: Path, report: TestReport) -> TestReport:
     """The report, which is forged where one of these files was written, replaced or removed since."""
+    if report.state is not ReportState.COMPLETE:
+        return report
     now = stamps(root)
     changed = next((path for path, stamp in sorted(before.items()) if now.get(path) != stamp), None)
-    if changed is None or report.state is not ReportState.COMPLETE:
+    if changed is None:
         return report
     why = f"{changed} was changed while the tests ran"
     return replace(report, state=ReportState.FORGED, reason=why)
@@ -35,7 +38,7 @@ def held_to(before: Stamps, root: Path, report: TestReport) -> TestReport:
 def _sources(root: Path) -> Iterator[PurePosixPath]:
     for folder, folders, files in os.walk(root):
         here = PurePosixPath(Path(folder).relative_to(root).as_posix())
-        folders[:] = [n for n in folders if n not in SKIPPED | _DATA and not n.startswith(".")]
+        folders[:] = [n for n in folders if n not in _PASSED_BY and not n.startswith(".")]
         for name in files:
             path = here / name
             if path.suffix in LANGUAGES and is_test_path(str(path)):
