@@ -471,6 +471,7 @@ def suite_of(
         environ=around.environ,
         is_tracked=project.repository.is_tracked,
         report=test.format,
+        env_names=test.env_names,
     )
     limits = limits_of(test)
     given = {"original": project.root, "scratch": scratch}

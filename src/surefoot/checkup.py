@@ -177,6 +177,7 @@ def _tests(project: Project, around: Surroundings) -> Iterator[Check]:
         environ=around.environ,
         is_tracked=project.repository.is_tracked,
         report=test.format,
+        env_names=test.env_names,
     )
     how = f"with {plan.python}" if isinstance(plan, SuitePlan) else f"({plan.format})"
     yield Check(name="tests", ok=True, detail=f"{' '.join(plan.command)} {how}")

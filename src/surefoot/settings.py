@@ -5,6 +5,7 @@ does by itself, works only after `surefoot trust` has named the very content; th
 """
 
 import json
+import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -115,6 +116,20 @@ class ModelSettings(_Section):
     """`[[models.card]]`: what the catalogue lacks or has wrong."""
 
 
+_OURS: Final = re.compile(
+    "PATH|HOME|TMPDIR|VIRTUAL_ENV|NODE_OPTIONS|(?:PYTHON|PYTEST_|LD_|SUREFOOT_).*"
+)
+"""Variables that say where tests find things, or what runs them: a report is believed because they are set here."""
+
+
+def _passed_on(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError("no name of a variable; write e.g. DJANGO_SETTINGS_MODULE")
+    if _OURS.fullmatch(name):
+        raise ValueError("Surefoot sets it itself for tests, or runs them without it; remove it")
+    return name
+
+
 class TestSettings(_Section):
     """`[test]`: how the project's own tests run."""
 
@@ -124,6 +139,8 @@ class TestSettings(_Section):
     command: tuple[str, ...] | None = None
     format: TestFormat | None = None
     """How the command reports; unset: known from its program."""
+    env_names: tuple[Annotated[str, AfterValidator(_passed_on)], ...] = ()
+    """Variables of the user's environment that tests get, which is otherwise the same for everybody."""
     timeout_s: Wait = 300.0
     memory_mb: Megabytes = 4096
     mutants: Positive | None = 12
@@ -359,8 +376,7 @@ class Settings(_Section):
             found.append("git.turn_push")
         found += [f"tools.{key}" for key in ("mcp", "lsp") if getattr(self.tools, key)]
         found += [f"hooks.{name}" for name, commands in self.hooks if commands]
-        if self.test.command is not None:
-            found.append("test.command")
+        found += [f"test.{key}" for key in ("command", "env_names") if getattr(self.test, key)]
         if _leads_out(self.test.python):
             found.append("test.python")
         return (*found, *self._weakening())

@@ -14,6 +14,7 @@ NEEDS_TRUST = {
     "run.model": '[run]\nmodel = "scripted:evil.json"',
     "solver.model": '[solver]\nmodel = "embedded,scripted:judge.json"',
     "test.python": '[test]\npython = "/opt/python/bin/python"',
+    "test.env_names": '[test]\nenv_names = ["SHOP_MODE"]',
     "audit.tools": '[audit]\ntools = ["ruff", "mypy"]',
     "audit.timeout_s": "[audit]\ntimeout_s = 1",
     "test.mutants": "[test]\nmutants = 11",
@@ -164,3 +165,11 @@ def test_what_no_reader_takes_is_no_toml(tmp_path: Path, text: str) -> None:
         SettingsError, match=r"surefoot\.toml is not TOML: .*; correct or remove it"
     ):
         read_settings(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["PATH", "PYTHONPATH", "PYTEST_ADDOPTS", "LD_PRELOAD", "A=b", ""])
+def test_a_variable_that_decides_what_runs_is_not_passed_on(name: str) -> None:
+    """Nor what is no name of one; the key and the name are told."""
+    with pytest.raises(SettingsError) as raised:
+        read(f'[test]\nenv_names = ["SHOP_MODE", "{name}"]')
+    assert f"test.env_names.1 = {name!r}: " in str(raised.value)

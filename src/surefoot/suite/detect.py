@@ -42,20 +42,34 @@ def detect(
     environ: Mapping[str, str],
     is_tracked: Tracked,
     report: TestFormat | None = None,
+    env_names: Sequence[str] = (),
 ) -> SuitePlan | CommandPlan:
-    """How the tests of the checkout at `root` are run; `python`, `command` and its `report` are the user's settings.
+    """How the tests of the checkout at `root` are run; `python`, `command`, its `report` and `env_names` are the user's settings.
 
     pytest and unittest get a `SuitePlan`, every other command a `CommandPlan`. Without settings, the language with the
     most files decides among those whose tests are found. What `is_tracked` is the repository's, and not believed where
     it says what to show.
 
     Raises:
-        SettingsError: No tests, no usable interpreter, a missing program, or a command whose report cannot be read.
+        SettingsError: No tests, no usable interpreter, a missing program, a command whose report cannot be read, or a
+            variable that is to be passed on and is not set.
     """
     root = root.resolve()
     choice = _Choice(environ=environ, bounds=Bounds.of(root, environ, is_tracked))
     plan = _planned(root, python, command, choice, report)
-    return replace(plan, carry=tuple(p for p in plan.carry if _is_carried(root, p, choice.bounds)))
+    return replace(
+        plan,
+        carry=tuple(p for p in plan.carry if _is_carried(root, p, choice.bounds)),
+        env={**plan.env, **_passed_on(env_names, environ)},
+    )
+
+
+def _passed_on(names: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    if missing := [name for name in names if name not in environ]:
+        raise SettingsError(
+            f"`[test] env_names` has {missing[0]}, which is not set where Surefoot was started; set it there, or take it out"
+        )
+    return {name: environ[name] for name in names}
 
 
 def _is_carried(root: Path, path: str, bounds: Bounds) -> bool:

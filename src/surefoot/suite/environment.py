@@ -29,6 +29,7 @@ def environment(plan: SuitePlan) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
+        **plan.env,
     }
     if (bin_dir.parent / "pyvenv.cfg").is_file():
         env["VIRTUAL_ENV"] = str(bin_dir.parent)

@@ -33,6 +33,8 @@ class SuitePlan:
     """Directories of the checkout that the environment imports from by itself (editable installs)."""
     refused: tuple[str, ...] = ()
     """What was found and is not used or not shown, each with the reason and the mend."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Beside what every test process has."""
     languages: tuple[str, ...] = ()
     """Languages of the files, most files first."""
 
