@@ -2,9 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final, get_args
 
 from surefoot.errors import UsageError
@@ -14,7 +12,7 @@ from surefoot.kernel.budget import share_used
 from surefoot.kernel.ports import RouteRequest
 from surefoot.kernel.state import RunState, fold
 from surefoot.ledger import read_events
-from surefoot.ledger.projection import Projection
+from surefoot.ledger.projection import Projection, SourceFault
 from surefoot.project import Project
 from surefoot.values import Ceilings, EventId, RunId, TurnId, Unit, UnitId
 
@@ -30,14 +28,12 @@ _CLASSES: tuple[EventClass, ...] = (
 _TURN: Final = re.compile(r".+\.t\d+", re.ASCII)
 
 
-@contextmanager
-def projection(project: Project) -> Iterator[Projection]:
-    """The up-to-date projection of all runs of a repository."""
-    project.prepare()
-    plans = [project.ledger_file(plan) for plan in project.plan_ids()]
-    with Projection(project.folder / "ledger.db") as found:
-        found.refresh(project.runs, extra=(*plans, project.folder / "events.jsonl"))
-        yield found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a query finds, and which of the ledgers that it asks cannot be read to their end."""
+
+    events: tuple[Recorded, ...]
+    broken: tuple[SourceFault, ...]
 
 
 def route_request(project: Project, run_id: RunId, unit_id: str) -> RouteRequest:
@@ -100,8 +96,8 @@ def query(
     kind: str | None,
     cause: str | None,
     limit: int,
-) -> tuple[Recorded, ...]:
-    """Events for which all that is given holds, in order.
+) -> Found:
+    """Events for which all that is given holds, in order, of one record or (`trace` None) of all.
 
     Raises:
         UsageError: `event_class` is not one of the seven, `kind` not one of their types, or `turn` or `cause` can be
@@ -122,8 +118,11 @@ def query(
         raise UsageError(
             f"{turn!r} is not a turn's id; one looks like fix-1.t2, the second turn on unit fix-1"
         )
-    with projection(project) as found:
-        return found.query(
+    project.prepare()
+    plans = [project.ledger_file(plan) for plan in project.plan_ids()]
+    with Projection(project.folder / "ledger.db") as projection:
+        broken = projection.refresh(project.runs, extra=(*plans, project.folder / "events.jsonl"))
+        events = projection.query(
             trace=trace,
             turn=TurnId(turn) if turn is not None else None,
             event_class=known,
@@ -131,3 +130,5 @@ def query(
             cause=EventId(cause) if cause is not None else None,
             limit=limit,
         )
+    asked = None if trace is None else project.ledger_file(trace).absolute()
+    return Found(events=events, broken=tuple(b for b in broken if asked in (None, b.path)))

@@ -27,7 +27,7 @@ from surefoot.events.work import (
 from surefoot.kernel.state import RunState, fold
 from surefoot.kernel.strength import by_form, in_words, is_strong, shown_together, unnoticed
 from surefoot.policy.redaction import redact
-from surefoot.values import Diff, Evidence, ReportState, RunStatus, Severity
+from surefoot.values import CommitId, Diff, Evidence, ReportState, RunStatus, Severity
 
 SUMMARY_SCHEMA = 1
 
@@ -114,6 +114,8 @@ class Story:
     """How the tests went on the base."""
     ending: str
     """`accepted as …`, `rejected`, or empty."""
+    accepted: CommitId | None
+    """The commit on the user's branch that the work became."""
     unpushed: str
     """Why the last push of its branch did not arrive; empty when it did, or none was made."""
 
@@ -122,6 +124,7 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
     """What the events of a run add up to."""
     evidence: tuple[Evidence, ...] = ()
     sandbox, ending, unpushed = "", "", ""
+    accepted: CommitId | None = None
     for recorded in events:
         event = recorded.event
         if isinstance(event, RoundVerified):
@@ -131,7 +134,7 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         elif isinstance(event, GitStage) and event.stage == "publish":
             unpushed = event.error
         elif isinstance(event, RunAccepted):
-            ending = f"accepted as {event.commit} on {event.branch}"
+            ending, accepted = f"accepted as {event.commit} on {event.branch}", event.commit
         elif isinstance(event, RunRejected):
             ending = f"rejected: {event.reason}" if event.reason else "rejected"
     plain = [r.event for r in events]
@@ -153,6 +156,7 @@ def read_story(run_id: str, events: Sequence[Recorded]) -> Story:
         ),
         flips=sum(isinstance(e, SelfFeedback) for e in plain),
         ending=ending,
+        accepted=accepted,
         unpushed=unpushed,
     )
 
@@ -175,7 +179,7 @@ def summarise_run(story: Story, files: Sequence[str], report: str) -> Summary:
         repo=opened.repo if opened else "",
         base=opened.base if opened else "",
         branch=f"refs/heads/surefoot/{story.run_id}",
-        commit=commits[-1] if commits else None,
+        commit=story.accepted or (commits[-1] if commits else None),
         files=list(files),
         evidence=[
             EvidenceSummary(

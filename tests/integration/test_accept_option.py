@@ -65,6 +65,7 @@ def test_what_is_in_the_way_is_told_and_the_run_stays(
     taken = surefoot("accept", "--json", cwd=patient)
     head = git(patient, "rev-parse", "HEAD")
     assert json.loads(taken.stdout) == {"run_id": summary["run_id"], "commit": head}
+    assert json.loads(surefoot("show", "--json", cwd=patient).stdout)["commit"] == head
     assert git(patient, "rev-parse", "HEAD^") == tip
     again = surefoot("reject", "--json", cwd=patient)
     assert (again.returncode, json.loads(again.stdout)["error"]) == (2, "usage")

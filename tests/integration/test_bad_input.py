@@ -166,6 +166,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
         assert (done.returncode, done.stdout) == (2, "")
         assert "/nonexistent/x cannot be written: there is no folder" in done.stderr
         assert "Traceback" not in done.stderr
+    done = surefoot("audit", "--sarif-out", "x" * 300, cwd=patient)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be written: File name too long" in done.stderr
 
 
 def test_bare(surefoot: Surefoot, tmp_path: Path) -> None:

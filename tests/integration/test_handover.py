@@ -263,8 +263,23 @@ def test_what_can_be_no_turn_or_event_is_told(
     every = {"turn": None, "event_class": None, "kind": None, "cause": None}
     with pytest.raises(UsageError, match=re.escape(told)):
         query(project, trace=RUN, limit=9, **{**every, **asked})
-    last = query(project, trace=RUN, limit=9, **every)[-1].event_id
-    assert query(project, trace=RUN, limit=9, **{**every, "cause": last}) == ()
+    last = query(project, trace=RUN, limit=9, **every).events[-1].event_id
+    assert query(project, trace=RUN, limit=9, **{**every, "cause": last}).events == ()
+
+
+def test_a_ledger_that_breaks_off_is_told_after_its_events(
+    project: Project, around: Surroundings, scripted: str, surefoot: Surefoot
+) -> None:
+    """Nobody takes what could be read for all that there is; another run's ledger has nothing to do with it."""
+    opened(project, around, scripted, RunStatus.BLOCKED)
+    file = project.ledger_file(RUN)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*lines[:2], lines[2].replace(b"1", b"2", 1), *lines[3:]]))
+    for asked in ([RUN], ["--all"], [RUN, "--type", "run.stopped"]):
+        done = surefoot("events", *asked, cwd=project.root)
+        assert done.returncode == 1
+        assert done.stdout.count("\n") == (0 if "--type" in asked else 2)
+        assert f"the ledger {file.resolve()} cannot be read, line 3: " in done.stderr
 
 
 def test_a_run_that_is_archived_is_not_told_as_never_made(project: Project) -> None:

@@ -70,6 +70,7 @@ def test_where_no_tests_are_found_the_file_to_name_them_in_is_written(
     done = surefoot("init", cwd=project)
     assert done.returncode == 0, done.stderr
     assert "no tests were found" in done.stdout
+    assert "languages: none found" in done.stdout
     text = (project / "surefoot.toml").read_text()
     assert "# command = " in text
     assert tomllib.loads(text)["test"] == {}

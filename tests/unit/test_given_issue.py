@@ -1,6 +1,7 @@
 """What `solve` is given becomes an issue."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,48 @@ def test_a_test_is_named_from_where_the_user_is(tmp_path: Path, named: str, foun
     issue = read_issue(None, [named], None, folder)
     assert from_root(issue, folder, root).tests == (found,)
     assert from_root(issue, folder / "tests" / "..", root).tests == (found,)
+
+
+@pytest.mark.parametrize("text", ["\u4fee" * 100, "Исправьте ошибку " * 9, "x y " * 200, "a" * 300])
+def test_a_text_of_any_length_is_a_text(text: str, tmp_path: Path) -> None:
+    """Also one of more bytes than the name of a file can have, and fewer characters."""
+    issue = read_issue(text, [], None, tmp_path)
+    assert (issue.source, issue.text) == ("text", text)
+    named = read_issue(None, [f"{text} > adds"], None, tmp_path)
+    assert from_root(named, tmp_path, tmp_path) == named
+
+
+def test_a_file_at_a_long_path_is_read(tmp_path: Path) -> None:
+    """A path may be longer than a name."""
+    folder = tmp_path / ("d" * 200) / ("e" * 200)
+    folder.mkdir(parents=True)
+    (folder / "ISSUE.md").write_text("it breaks")
+    assert read_issue(str(folder / "ISSUE.md"), [], None, tmp_path).source == "file"
+
+
+def test_a_file_that_may_not_be_looked_at_is_told(tmp_path: Path) -> None:
+    """As one that cannot be read, not written; words after such a path are a text."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o000)
+    us = os.geteuid()
+    for folder in tmp_path.resolve().parents:
+        if us == 0 and folder.stat().st_uid == 0 and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    tmp_path.chmod(0o711)
+    try:
+        if us == 0:
+            os.seteuid(65534)
+        with pytest.raises(UsageError, match="cannot be read: Permission denied"):
+            read_issue(str(closed / "ISSUE.md"), [], None, tmp_path)
+        assert read_issue(f"{closed}/x is not readable", [], None, tmp_path).source == "text"
+    finally:
+        os.seteuid(us)
+
+
+def test_a_byte_order_mark_is_no_part_of_an_issue(tmp_path: Path) -> None:
+    """Its title is the subject of a commit."""
+    (tmp_path / "ISSUE.md").write_bytes(
+        b"\xef\xbb\xbf# Totals forget the discount\r\n\r\nalways\r\n"
+    )
+    issue = read_issue(str(tmp_path / "ISSUE.md"), [], None, tmp_path)
+    assert issue.title == "Totals forget the discount"

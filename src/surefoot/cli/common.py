@@ -5,6 +5,7 @@ import functools
 import getpass
 import json
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -155,12 +156,21 @@ def surroundings(person: "Person", progress: "Progress") -> "Surroundings":
 
 def to_write(path: Path | None) -> Path | None:
     """A file that an option asks to be written, refused before the work where it could not be."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+    if path is not None and (why := _unwritable(path)):
         raise typer.BadParameter(
             f"{path} cannot be written: {why}; name a file in a folder that is there"
         )
     return path
+
+
+def _unwritable(path: Path) -> str:
+    """Why a file cannot be made there, empty where it can; what only the writing shows is told then."""
+    try:
+        return "it is a folder" if stat.S_ISDIR(path.stat().st_mode) else ""
+    except (FileNotFoundError, NotADirectoryError):
+        return "" if path.absolute().parent.is_dir() else f"there is no folder {path.parent}"
+    except OSError as error:
+        return str(error.strerror)
 
 
 def print_json(value: object) -> None:

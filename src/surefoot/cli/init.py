@@ -39,7 +39,7 @@ def init(repo: RepoOption = Path()) -> None:
     from surefoot.gitops import Repository
     from surefoot.models import known_models
     from surefoot.settings import FILE_NAME
-    from surefoot.suite import detect
+    from surefoot.suite import detect, languages
 
     repository = Repository.discover(repo)
     root = repository.root
@@ -55,11 +55,9 @@ def init(repo: RepoOption = Path()) -> None:
         told = [f"tests:     {error}"]
         test = '# command = ["pytest", "checks"]    # an example; needs `surefoot trust`'
     else:
-        told = [
-            f"tests:     {' '.join(plan.command)} ({plan.runner})",
-            f"languages: {', '.join(plan.languages) or 'none found'}",
-        ]
+        told = [f"tests:     {' '.join(plan.command)} ({plan.runner})"]
         test = _found(plan, root)
+    told.append(f"languages: {', '.join(languages(root)) or 'none found'}")
     ready = [m.spec for m in known_models(places().cache) if m.ready]
     text = _TEMPLATE.format(model=(ready or ["embedded"])[0], test=test)
     write_whole(path, text.encode())

@@ -263,6 +263,7 @@ def events(
     from surefoot.codec import encode
     from surefoot.events.plans import ChildEnded, ChildStarted
     from surefoot.inspection import query
+    from surefoot.ledger.chain import ChainBrokenError
 
     trace = None if all_runs else project.find_record(run)
     found = query(
@@ -274,7 +275,7 @@ def events(
         cause=cause,
         limit=limit,
     )
-    for recorded in found:
+    for recorded in found.events:
         if json:
             sys.stdout.write(f"{encode(recorded).decode()}\n")
         else:
@@ -284,3 +285,5 @@ def events(
             if recorded.caused_by is not None:
                 told += f" <- {recorded.caused_by}"
             print_line(f"{recorded.event_id} {recorded.time:%H:%M:%S} {told}")
+    for broken in found.broken:
+        raise ChainBrokenError(broken.path, broken.fault)

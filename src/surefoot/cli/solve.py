@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from surefoot.values import Issue, RunId
 
 _MOST_ISSUE_BYTES = 1_000_000
-_LONGEST_NAME = 255
 
 
 @command
@@ -213,11 +212,8 @@ def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Pa
     if given == "-":
         return _checked("stdin", sys.stdin.buffer.read(_MOST_ISSUE_BYTES + 1))
     if _is_file(given):
-        if Path(given).is_dir():
-            told = "name a file that holds the issue, or give its text"
-            raise UsageError(f"{given!r} is a folder and cannot be read; {told}")
         return _checked("file", _read(Path(given)))
-    if "\n" not in given and " " not in given and ("/" in given or given.endswith((".md", ".txt"))):
+    if _reads_like_file(given):
         raise UsageError(f"{given!r} looks like a file, but there is none; give a path or the text")
     return _checked("text", os.fsencode(given))
 
@@ -232,7 +228,7 @@ def from_root(issue: "Issue", folder: Path, root: Path) -> "Issue":
 def _id_from_root(test: str, folder: Path, root: Path) -> str:
     file, sign, rest = test.partition("::")
     path = Path(os.path.normpath(folder / file))
-    if not file or not path.exists() or not path.is_relative_to(root):
+    if not file or not path.is_relative_to(root) or not _stands(path):
         return test
     return f"{path.relative_to(root).as_posix()}{sign}{rest}"
 
@@ -262,13 +258,32 @@ def read_strategy(given: str | None) -> str | None:
 
 
 def _is_file(given: str) -> bool:
-    return 0 < len(given) < _LONGEST_NAME and "\n" not in given and Path(given).exists()
+    """Whether an issue is the name of a file, be it of one that may not be looked at; empty would be the folder itself."""
+    return given != "" and _stands(Path(given), hidden=_reads_like_file(given))
+
+
+def _stands(path: Path, *, hidden: bool = False) -> bool:
+    """Whether something is there; `hidden`: what to say where one may not look. Any text may be asked about, of any length."""
+    try:
+        path.stat()
+    except PermissionError:
+        return hidden
+    except OSError:
+        return False
+    return True
+
+
+def _reads_like_file(given: str) -> bool:
+    plain = not any(sign in given for sign in " \n")
+    return plain and ("/" in given or given.endswith((".md", ".txt")))
 
 
 def _read(path: Path, most: int = _MOST_ISSUE_BYTES + 1) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(most)
+    except IsADirectoryError:
+        raise UsageError(f"{str(path)!r} is a folder and cannot be read; name a file") from None
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
@@ -279,7 +294,7 @@ def _checked(source: str, data: bytes) -> "Issue":
     if len(data) > _MOST_ISSUE_BYTES:
         raise UsageError(f"the issue is larger than {_MOST_ISSUE_BYTES} bytes; shorten it")
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"the issue is not UTF-8 text (byte {error.start}); convert it") from None
     if not text.strip():

@@ -258,7 +258,7 @@ def parse_error(path: str, text: str | None) -> str | None:
             json.loads(text)
         elif path.endswith(".toml"):
             tomllib.loads(text)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         return str(error)
     return None
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from surefoot.codec import canonical
 from surefoot.errors import SettingsError
+from surefoot.models.unseen import joined
 from surefoot.values import (
     Message,
     ModelAnswer,
@@ -185,9 +186,8 @@ class ScriptedModel:
         filled = request.gap.filled if request.gap is not None else None
         if filled is not None:
             return self._likelihood(prompt, filled, text)
-        said = text.removeprefix(request.prefill)
-        for stop in request.stop:
-            said = said.partition(stop)[0]
+        whole, begins, _ = joined(text, None, request)
+        said = whole[begins:]
         most = request.max_tokens * _CHARACTERS_A_TOKEN
         finish: Literal["stop", "length"] = "length" if len(said) > most else "stop"
         said = said[:most]
@@ -200,7 +200,7 @@ class ScriptedModel:
             cost_usd=self.estimate_usd(prompt, answered),
         )
         return ModelReply(
-            text=request.prefill + said,
+            text=whole[:begins] + said,
             model=self._name,
             finish=finish,
             usage=usage,

@@ -165,7 +165,7 @@ def parse_file(text: str) -> TermsFile:
     """What a TOML text holds; `SettingsError` names the place that is wrong."""
     try:
         plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         _broken(str(error))
     try:
         return TermsFile.model_validate(plain)

@@ -13,6 +13,7 @@ from surefoot.plain_files import read_plain
 from surefoot.suite import layout
 from surefoot.suite.plan import REPORT, CommandPlan
 from surefoot.suite.programs import find_program, tool_homes
+from surefoot.toml_files import table
 from surefoot.values import TestFormat
 
 INSIDE: Final = Path(__file__).parent / "inside"
@@ -87,7 +88,7 @@ def plan_command(
         form, argv, targets, narrow = given, tuple(command), (), None
     else:
         raise SettingsError(
-            f"`[test] command` is {' '.join(command)!r}, whose report cannot be read: name its format, e.g. "
+            f"`[test] command` is {' '.join(command)!r}, whose report cannot be read: {not_installed(root)}name its format, e.g. "
             f'format = "junit" with {REPORT} in the command where the report\'s file is named'
         )
     env = dict(script.env) if script and told else {}
@@ -113,13 +114,20 @@ def plan_command(
     )
 
 
+def not_installed(root: Path) -> str:
+    """What to do first in a checkout of a package as it was cloned, whose runner is not there; else empty."""
+    if not (root / "package.json").is_file() or (root / "node_modules").is_dir():
+        return ""
+    return "package.json is there and node_modules is not, so run `npm install` first if it brings the runner of the tests; "
+
+
 def from_package(root: Path) -> tuple[str, ...] | None:
     """The command of `scripts.test` in package.json, when it runs tests with a runner that is known here."""
     try:
         package = json.loads(read_plain(root / "package.json").decode())
     except (OSError, ValueError, RecursionError):
         return None
-    return _from_scripts(root, layout.table(package, "scripts"), "test", frozenset())
+    return _from_scripts(root, table(package, "scripts"), "test", frozenset())
 
 
 def _from_scripts(

@@ -11,10 +11,11 @@ from typing import Final, Literal, TypeAlias
 from surefoot.errors import SettingsError
 from surefoot.suite import layout
 from surefoot.suite.bounds import Bounds, Tracked, Way
-from surefoot.suite.commands import from_package, plan_command
+from surefoot.suite.commands import from_package, not_installed, plan_command
 from surefoot.suite.interpreter import SYSTEM, Interpreter, look_at, on_path
 from surefoot.suite.layout import languages
 from surefoot.suite.plan import CommandPlan, SuitePlan
+from surefoot.toml_files import read_toml, table
 from surefoot.values import TestFormat
 
 LAUNCHERS: Final = frozenset({"uv", "poetry", "pdm", "pipenv", "rye", "hatch"})
@@ -279,7 +280,7 @@ def _style(root: Path) -> Runner:
     if not files:
         raise SettingsError(
             f"no tests were found in {root}: no pytest settings, no file named test_*.py, and no package.json, go.mod or "
-            "Cargo.toml whose tests are known how to run; "
+            f"Cargo.toml whose tests are known how to run; {not_installed(root)}"
             'name them in surefoot.toml, e.g. [test] command = ["pytest", "checks"]'
         )
     return "unittest" if all(_is_unittest(root / f) for f in files) else "pytest"
@@ -302,8 +303,8 @@ def _is_unittest(path: Path) -> bool:
 def _has_pytest_settings(root: Path) -> bool:
     if any((root / name).is_file() for name in ("pytest.ini", ".pytest.ini", "pytest.toml")):
         return True
-    content = layout.read_toml(root / "pyproject.toml")
-    if "pytest" in layout.table(content, "tool"):
+    content = read_toml(root / "pyproject.toml")
+    if "pytest" in table(content, "tool"):
         return True
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
         if layout.read_ini(root / name).has_section(section):

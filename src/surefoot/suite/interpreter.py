@@ -64,8 +64,11 @@ class Interpreter:
 
 
 def look_at(python: Path) -> Interpreter | None:
-    """The interpreter at a path; None when it is none (a dangling link, a shell script in its place)."""
-    real = python.resolve()
+    """The interpreter at a path; None when it is none (a dangling link or a loop, a shell script in its place)."""
+    try:
+        real = python.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):  # a loop is a RuntimeError before Python 3.13
+        return None
     if not real.is_file() or not _is_program(real):
         return None
     base = real.parent.parent

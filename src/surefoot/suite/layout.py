@@ -5,7 +5,6 @@ import configparser
 import os
 import re
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -14,6 +13,7 @@ from typing import Final
 from surefoot import syntax
 from surefoot.plain_files import read_head, read_plain
 from surefoot.suite.paths import is_test_path
+from surefoot.toml_files import read_toml, table
 
 SKIPPED: Final = frozenset(
     {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "env", "target"}
@@ -94,14 +94,6 @@ def source_roots(root: Path, linked: Sequence[Path]) -> tuple[str, ...]:
     return tuple(sorted(kept, key=lambda c: c == ".")) or (".",)
 
 
-def read_toml(path: Path) -> dict[str, object]:
-    """A TOML file's content; empty when it is missing or broken (its own tools will say so)."""
-    try:
-        return tomllib.loads(read_plain(path).decode())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return {}
-
-
 def read_ini(path: Path) -> configparser.ConfigParser:
     """An INI file's content; without sections when it is missing or broken."""
     parser = configparser.ConfigParser(interpolation=None)
@@ -110,13 +102,6 @@ def read_ini(path: Path) -> configparser.ConfigParser:
     except (OSError, configparser.Error, UnicodeDecodeError):
         return configparser.ConfigParser(interpolation=None)
     return parser
-
-
-def table(content: object, *keys: str) -> dict[str, object]:
-    """The table at a path of keys; empty when something else is there."""
-    for key in keys:
-        content = content.get(key) if isinstance(content, dict) else None
-    return content if isinstance(content, dict) else {}
 
 
 def _strings(value: object) -> list[str]:
@@ -146,11 +131,11 @@ def _from_pyproject(content: dict[str, object]) -> Iterator[str]:
 def _package_dirs(mapping: dict[str, object]) -> Iterator[str]:
     """`{"": "lib"}` means lib; `{"pkg": "lib/pkg"}` means lib too. Another name cannot be had by a path."""
     for name, place in mapping.items():
-        path = PurePosixPath(str(place))
+        path, packages = PurePosixPath(str(place)), name.split(".")
         if not name:
             yield path.as_posix()
-        elif path.name == name.rpartition(".")[2]:
-            yield path.parents[name.count(".")].as_posix()
+        elif list(path.parts[-len(packages) :]) == packages:
+            yield path.parents[len(packages) - 1].as_posix()
 
 
 def _from_setup(root: Path) -> Iterator[str]:
@@ -164,7 +149,7 @@ def _from_setup(root: Path) -> Iterator[str]:
         if isinstance(node, ast.keyword) and node.arg == "package_dir":
             try:
                 mapping: object = ast.literal_eval(node.value)
-            except ValueError:
+            except (ValueError, TypeError, RecursionError):  # a variable, a key that is a list
                 continue
             yield from _package_dirs(table(mapping))
 

@@ -289,7 +289,7 @@ def test_the_record_tells_phases_and_sources(at: Planner, tmp_path: Path) -> Non
         cause=None,
         limit=9,
     )
-    assert len(found) == 1
+    assert len(found.events) == 1
 
 
 def test_a_secret_in_the_issue_reaches_no_document(at: Planner) -> None:

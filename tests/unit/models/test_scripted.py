@@ -131,6 +131,10 @@ def test_the_documented_example_is_one(tmp_path: Path) -> None:
     model = load_scripted(tmp_path / "script.json")
     edit = ask("def merge_intervals(pairs): pass", purpose="candidate_edit", seed=1)
     assert said(model, edit) == "a second answer"
+    block = ask(
+        "def merge_intervals", purpose="candidate_edit", prefill="```python\n", stop=("```",)
+    )
+    assert said(model, block) == "```python\ndef merge_intervals(pairs): ...\n"
     assert fault(model, ask("are you there?")).fault is ModelFault.RATE_LIMIT
     assert said(model, ask("else")) == "I do not know."
 

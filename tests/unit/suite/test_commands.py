@@ -97,8 +97,10 @@ def test_runners_of_packages_are_run_only_where_they_are_installed(
         "package.json": package("npm run unit", unit=f"npx {runner} --coverage --reporter x -b"),
         "a.ts": "",
     }
-    with pytest.raises(SettingsError):
-        found(write(files), environ)
+    root = write(files)
+    for command in (None, ("npx", runner)):
+        with pytest.raises(SettingsError, match="run `npm install` first"):
+            found(root, environ, command=command)
     plan = found(write({f"node_modules/.bin/{runner}": ""}), environ)
     assert (plan.format, plan.carry) == (form, ("node_modules",))
     assert {report, "-b"} <= set(plan.argv)

@@ -187,6 +187,12 @@ def test_a_pattern_that_no_file_fits_is_told(write: Write) -> None:
         ({"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = [".", "lib"]', "lib/p.py": ""}, ("lib", ".")),
         ({"pyproject.toml": '[tool.setuptools.package-dir]\n"" = "../out"'}, (".",)),
         ({"pyproject.toml": "not toml ["}, (".",)),
+        ({"pyproject.toml": "a = " + "[" * 2_000 + "]" * 2_000}, (".",)),
+        ({"pyproject.toml": '[tool.setuptools.package-dir]\n"a.p" = "p"', "p/__init__.py": ""}, (".",)),
+        ({"pyproject.toml": '[tool.setuptools.package-dir]\n"a.p" = "lib/a/p"', "lib/a/p/x.py": ""}, ("lib",)),
+        ({"pyproject.toml": '[tool.setuptools.package-dir]\n"a.p" = "lib/b/p"', "lib/b/p/x.py": ""}, (".",)),
+        ({"setup.py": "setup(package_dir={'a.p': 'p'})", "p/__init__.py": ""}, (".",)),
+        ({"setup.py": "setup(package_dir={[]: 'p'})"}, (".",)),
         ({"setup.cfg": "[options]\npackage_dir =\n  = lib\n", "lib/p.py": ""}, ("lib",)),
         ({"setup.py": "from setuptools import setup\nsetup(package_dir={'': 'lib'})", "lib/p.py": ""}, ("lib",)),
     ],
@@ -288,6 +294,11 @@ def test_an_interpreter_is_looked_at_not_run(tmp_path: Path) -> None:
     script.chmod(0o755)
     assert look_at(script) is None
     assert look_at(tmp_path / "nothing") is None
+    (tmp_path / "python").symlink_to("python3")
+    (tmp_path / "python3").symlink_to("python")
+    assert look_at(tmp_path / "python") is None
+    assert look_at(tmp_path / ("n" * 300)) is None
+    assert look_at(tmp_path / "a\0b") is None
     own = look_at(Path(sys.executable))
     assert own is not None
     assert own.has("pytest")

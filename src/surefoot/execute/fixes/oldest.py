@@ -3,12 +3,12 @@
 import ast
 import configparser
 import re
-import tomllib
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from surefoot.plain_files import read_plain
 from surefoot.syntax import parse
+from surefoot.toml_files import read_toml, table
 
 Version: TypeAlias = tuple[int, int]
 
@@ -25,11 +25,7 @@ def oldest_python(root: Path) -> Version | None:
 
 
 def _pyproject(root: Path) -> str:
-    try:
-        project = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("project")
-    except (OSError, ValueError):
-        return ""
-    said = project.get("requires-python") if isinstance(project, dict) else None
+    said = table(read_toml(root / "pyproject.toml"), "project").get("requires-python")
     return said if isinstance(said, str) else ""
 
 

@@ -1,7 +1,6 @@
 """Bandit: what the project's own configuration asks for, else results of medium severity and above outside tests."""
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -12,7 +11,7 @@ from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutput
 from surefoot.findings.raw import Raw, relative
 from surefoot.findings.tree import looks_like_test, python_files
 from surefoot.kernel.ports import Processes
-from surefoot.plain_files import read_plain
+from surefoot.toml_files import read_toml, table
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -84,11 +83,7 @@ def bandit_config(root: Path) -> tuple[str, ...] | None:
     for name in ("bandit.yaml", "bandit.yml"):
         if (root / name).is_file():
             return ("--configfile", name)
-    try:
-        table = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("tool", {})
-    except (OSError, ValueError):
-        return None
-    has_table = isinstance(table, dict) and "bandit" in table
+    has_table = "bandit" in table(read_toml(root / "pyproject.toml"), "tool")
     return ("--configfile", "pyproject.toml") if has_table else None
 
 

@@ -4,7 +4,6 @@ Vulture's lower grades say that it saw no caller; a public function, a hook or a
 """
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +11,7 @@ from surefoot.findings.process import Answer, Probe, Toolchain, UnreadableOutput
 from surefoot.findings.raw import Raw, relative
 from surefoot.findings.tree import python_files
 from surefoot.kernel.ports import Processes
-from surefoot.plain_files import read_plain
+from surefoot.toml_files import read_toml, table
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -68,12 +67,8 @@ class DeadCodeAuditor:
 
 
 def _table(root: Path) -> dict[str, object] | None:
-    try:
-        tool = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("tool")
-    except (OSError, ValueError):
-        return None
-    table = tool.get("vulture") if isinstance(tool, dict) else None
-    return table if isinstance(table, dict) else None
+    tools = table(read_toml(root / "pyproject.toml"), "tool")
+    return table(tools, "vulture") if "vulture" in tools else None
 
 
 def _read(result: ProcessResult, root: Path, *, certain: bool) -> Answer:

@@ -5,7 +5,6 @@ drown in it; so `applies` decides once, on the tree that the run starts from, an
 """
 
 import configparser
-import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from surefoot.findings.raw import Raw, relative
 from surefoot.findings.tree import looks_like_test, own_files, python_files
 from surefoot.kernel.ports import Processes
 from surefoot.plain_files import read_plain
+from surefoot.toml_files import read_toml, table
 from surefoot.values import AuditorResult, AuditorState, ProcessResult
 
 _MEND: Final = "install it beside Surefoot: pip install 'surefoot[audit]'"
@@ -112,12 +112,8 @@ def _config(root: Path) -> dict[str, object] | None:
     for name in ("mypy.ini", ".mypy.ini"):
         if (root / name).is_file():
             return _ini(root / name) or {}
-    try:
-        tool = tomllib.loads(read_plain(root / "pyproject.toml").decode()).get("tool")
-    except (OSError, ValueError):
-        tool = None
-    table = tool.get("mypy") if isinstance(tool, dict) else None
-    return table if isinstance(table, dict) else _ini(root / "setup.cfg")
+    tools = table(read_toml(root / "pyproject.toml"), "tool")
+    return table(tools, "mypy") if "mypy" in tools else _ini(root / "setup.cfg")
 
 
 def _ini(path: Path) -> dict[str, object] | None:

@@ -1,7 +1,6 @@
 """Which commands a user can start: console scripts, and files that are run as they are."""
 
 import ast
-import tomllib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
@@ -12,6 +11,7 @@ from surefoot.preflight.commands.click import ClickReader
 from surefoot.preflight.commands.graph import CommandGraph
 from surefoot.preflight.commands.typer import TyperReader
 from surefoot.preflight.flow import At, Flow, own_nodes
+from surefoot.toml_files import parse_toml, table
 
 _DEEPEST: Final = 5
 """Calls from a console script's function to the one that makes or starts the commands."""
@@ -95,13 +95,8 @@ class _Programs:
 
 
 def _console_scripts(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        settings = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return
-    poetry = settings.get("tool", {}).get("poetry", {})
-    for table in (settings.get("project", {}), poetry):
-        scripts = table.get("scripts", {})
-        for name, target in scripts.items() if isinstance(scripts, dict) else ():
+    settings = parse_toml(text)
+    for place in (("project",), ("tool", "poetry")):
+        for name, target in table(settings, *place, "scripts").items():
             if isinstance(target, str):
                 yield name, target

@@ -4,14 +4,13 @@ libtest keeps what tests print to itself, so that a line of theirs does not look
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
 from surefoot.suite.formats.parsed import LINE, Parsed, Place, broken, numbered, result
-from surefoot.suite.layout import table
+from surefoot.toml_files import parse_toml, table
 from surefoot.values import Frame, ReportState, TestOutcome, TestResult
 
 _TARGET: Final = re.compile(
@@ -208,7 +207,4 @@ def _crate(folder: PurePosixPath, place: Place) -> str:
 
 
 def _manifest(folder: PurePosixPath, place: Place) -> Mapping[str, object]:
-    try:
-        return tomllib.loads(place.text(folder / "Cargo.toml"))
-    except tomllib.TOMLDecodeError:
-        return {}
+    return parse_toml(place.text(folder / "Cargo.toml"))
