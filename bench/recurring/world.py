@@ -264,6 +264,7 @@ class World:
             system=SYSTEM,
             sandbox=SandboxLevel.BUBBLEWRAP,
             warn=print,
+            redact=str,
             tools=lambda box: box,
             forging=self._forging(journal, session),
             capture=self.rollout is not None,

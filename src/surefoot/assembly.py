@@ -706,6 +706,7 @@ def _executors(session: Session, workspace: GitWorkspace, judges: Asker) -> dict
                 warn=lambda told: journal.record(PolicyWarning(rule="tool-server", what=told)),
                 person=around.person,
                 clock=around.clock,
+                redact=redactor_of(project, around.environ),
                 tools=parts.cast.tools,
                 forging=_forging(session),
                 capture=frozen.settings.tools.capture,

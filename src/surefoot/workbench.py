@@ -73,6 +73,8 @@ class Workbench:
     """What the model is told of the place of work; None: as it is."""
     warn: Callable[[str], object]
     """Is told of each server that cannot be used."""
+    redact: Callable[[str], str]
+    """Hides secrets in what the tools say."""
     tools: Callable[[Toolbox], Toolbox]
     """What stands between the executor and its tools."""
     forging: Forging | None = None
@@ -125,7 +127,14 @@ class Workbench:
             more = (languages, *mcp.tools(workspace))
             for trouble in mcp.troubles:
                 self.warn(trouble)
-            box = default_toolbox(self.processes, shelter, path=path, outliner=outline, more=more)
+            box = default_toolbox(
+                self.processes,
+                shelter,
+                path=path,
+                outliner=outline,
+                redact=self.redact,
+                more=more,
+            )
             yield self.tools(box if self.forging is None else self._forging(box, self.forging))
 
     def _forging(self, box: Toolbox, given: Forging) -> Toolbox:

@@ -16,6 +16,7 @@ from surefoot.context import outline
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Toolbox, Workspace
+from surefoot.policy.redaction import redact
 from surefoot.sandbox import open_processes
 from surefoot.testing.repository import ScratchRepository
 from surefoot.toolbox import Shelter, default_toolbox
@@ -43,7 +44,9 @@ def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
     python = (Path(sys.prefix), Path(sys.base_prefix))
     path = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin"
     shelter = Shelter(env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}, reads=python)
-    yield default_toolbox(processes, shelter, path=os.environ["PATH"], outliner=outline)
+    yield default_toolbox(
+        processes, shelter, path=os.environ["PATH"], outliner=outline, redact=redact
+    )
     processes.close()
 
 

@@ -119,6 +119,14 @@ def test_a_limit_beyond_the_time_limit_pauses_and_resume_goes_on(shop: Shop) -> 
     assert shop.run("resume")["status"] == "paused"
 
 
+def test_a_provider_that_names_a_time_beyond_the_calendar_is_left_alone(shop: Shop) -> None:
+    """`Retry-After: Fri, 31 Dec 9999 23:59:59 GMT` means for good."""
+    model = shop.scripted([{"fault": "rate-limit", "retry_after_s": 2.6e11}])
+    run = shop.run("solve", ISSUE, "--model", model)
+    assert run["status"] == "paused"
+    assert shop.run("resume")["status"] == "paused"
+
+
 def test_burn_max_has_the_change_looked_at_once_more(shop: Shop) -> None:
     """The pinned judges review it beside the rules, after a search that asked more often than usual."""
     fine = {"purpose": "review", "reply": '{"objects": false, "reason": "well", "quote": ""}'}

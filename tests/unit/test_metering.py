@@ -7,7 +7,13 @@ from hashlib import sha512
 import pytest
 
 from surefoot.codec import decode
-from surefoot.events.calls import BudgetReserved, ModelAsked, ModelWaited, ProviderSwitched
+from surefoot.events.calls import (
+    BudgetRefused,
+    BudgetReserved,
+    ModelAsked,
+    ModelWaited,
+    ProviderSwitched,
+)
 from surefoot.kernel.failures import FAULTS
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import AskerChain, MeteredModel
@@ -24,6 +30,7 @@ from surefoot.values import (
     ModelFault,
     ModelReply,
     ModelRequest,
+    ToolCall,
     Usage,
 )
 
@@ -161,6 +168,7 @@ def test_a_refused_reservation_ends_the_further_calls() -> None:
         (ModelFault.BROKEN_STREAM, 110),
         (ModelFault.TIMEOUT, 110),
         (ModelFault.MALFORMED, 110),
+        (ModelFault.REFUSAL, 110),
         (ModelFault.RATE_LIMIT, 0),
         (ModelFault.UNREACHABLE, 0),
         (ModelFault.AUTH, 0),
@@ -173,6 +181,37 @@ def test_a_reply_that_was_lost_is_counted_at_its_most(fault: ModelFault, tokens:
     usage = table.journal.spend().usage
     answered = 10 if FAULTS[fault].extra_calls else 0
     assert usage.prompt_tokens + usage.completion_tokens == tokens + answered
+
+
+def test_what_the_answer_begins_with_is_reserved_for_too() -> None:
+    """It is sent, read and billed like the rest of the prompt."""
+    (request,) = ask()
+    model = Sequel(GOOD)
+    (answer,) = Table(model, tokens=130).asker.ask([replace(request, prefill="y" * 20)])
+    assert isinstance(answer, ModelReply)
+    table = Table(model, tokens=129)
+    assert table.asker.ask([replace(request, prefill="y" * 20)]) == ()
+    assert table.of(BudgetRefused)
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        replace(GOOD, text="\ud83d"),
+        replace(GOOD, model="\ud83d"),
+        replace(GOOD, calls=(ToolCall(tool="shell", parameters="\ud83d"),)),
+    ],
+    ids=["text", "model", "call"],
+)
+def test_half_a_character_is_no_answer_and_is_paid_for(reply: ModelReply) -> None:
+    """An emoji that was cut in two; as what it is, it could be written nowhere."""
+    table = Table(Sequel(reply))
+    (answer,) = table.asker.ask(ask())
+    assert isinstance(answer, ModelFailure)
+    assert answer.fault is ModelFault.MALFORMED
+    assert table.journal.spend().reserved_tokens == 0
+    assert table.journal.spend().usage.prompt_tokens == 7 * len(table.of(ModelAsked))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])

@@ -81,6 +81,20 @@ def test_an_objection_with_a_place_is_a_veto() -> None:
     assert reviewed([VETO]) == ("FAIL", "BLOCK", "calc.py:2: it answers the test", 1)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"```json\n{VETO}\n```",
+        f"<think>\nIs it? {FINE}\n</think>\n{VETO}",
+        f"I object:\n\n{VETO}\n",
+    ],
+    ids=["fence", "thought", "words"],
+)
+def test_words_around_an_objection_take_nothing_from_it(said: str) -> None:
+    """Not every server holds a model to the schema."""
+    assert reviewed([said])[:2] == ("FAIL", "BLOCK")
+
+
 def test_no_objection_is_no_approval_of_its_own() -> None:
     """It passes as every reviewer that has nothing to say."""
     assert reviewed([FINE])[:2] == ("PASS", "PROCEED")
@@ -130,6 +144,29 @@ def test_places_are_lines_of_the_new_file() -> None:
     assert place_of("        return 14", PATCH) == ("calc.py", 3)
     assert place_of("return x * 3", PATCH) is None
     assert place_of("", PATCH) is None
+
+
+def test_of_a_change_that_only_takes_away_a_line_of_that_is_a_place() -> None:
+    """Told where it stood; else nobody could object to a check that is gone."""
+    gone = """diff --git a/calc.py b/calc.py
+--- a/calc.py
++++ b/calc.py
+@@ -1,4 +1,2 @@
+ def half(x):
+-    if x is None:
+---x
+     return x / 2
+diff --git a/old.py b/old.py
+deleted file mode 100644
+--- a/old.py
++++ /dev/null
+@@ -1 +0,0 @@
+-x = 1
+"""
+    assert place_of("if x is None:", gone) == ("calc.py", 2)
+    assert place_of("--x", gone) == ("calc.py", 2)
+    assert place_of("x = 1", gone) == ("old.py", 0)
+    assert place_of("return x / 2", gone) is None
 
 
 def test_an_objection_needs_its_quote() -> None:

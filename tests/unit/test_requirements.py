@@ -248,9 +248,15 @@ def test_a_word_that_the_judge_doubts_is_no_judgement() -> None:
         (RequirementAnswer(explanation="", quote="", missing="x", status="PARTIAL"), ""),
         (
             RequirementAnswer(
-                explanation="", quote="", missing="x", status="PARTIAL", confidence=90
+                explanation="", quote=ADDED, missing="", status="SATISFIED", confidence=90
             ),
             "confidence is 90",
+        ),
+        (
+            RequirementAnswer(
+                explanation="", quote="", missing="x", status="PARTIAL", confidence=90
+            ),
+            "",
         ),
     ],
 )

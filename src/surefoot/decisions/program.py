@@ -4,8 +4,6 @@ Nothing of DSPy's global state is used: no configured model, no cache, no histor
 the `Asker`, so that it is reserved, recorded and settled like any other (promise 6).
 """
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +14,7 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 
 from surefoot.codec import canonical
 from surefoot.decisions.native_call import NativeTools, as_text
+from surefoot.decisions.objects import object_in
 from surefoot.decisions.signature import (
     NO_BUDGET,
     Field,
@@ -27,10 +26,6 @@ from surefoot.decisions.signature import (
 from surefoot.kernel.ports import Asker
 from surefoot.values import Message, ModelFailure, ModelFault, ModelRequest, Usage
 
-_FENCED: Final = re.compile(r"```(?:json)?\s*\n\s*(?=\{)")
-"""Where a code block begins that holds an object; where it ends only the object itself can tell, as its texts may hold fences."""
-_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-"""What a reasoning model says before its answer, where its server leaves it in; later on it may be the text of an edit."""
 _CUT_OFF: Final = "the answer was cut off at its length limit; say less, e.g. make a smaller edit"
 
 
@@ -248,21 +243,6 @@ def _unreadable(signature: type[dspy.Signature], completion: str, why: str) -> A
     )
     error.args = (why,)
     return error
-
-
-def object_in(text: str) -> object:
-    """The JSON of a reply, that of its first code block or that from its first brace on; words before and after are left out.
-
-    Raises:
-        ValueError: There is none.
-    """
-    text = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
-    fenced, brace = _FENCED.search(text), text.find("{")
-    if brace < 0:
-        return json.loads(text)
-    start = fenced.end() if fenced else brace
-    found, _ = json.JSONDecoder().raw_decode(text[start:])
-    return found
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

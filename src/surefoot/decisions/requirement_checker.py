@@ -92,7 +92,8 @@ REQUIREMENT: Final = Signature(
 
 def unfounded(answer: RequirementAnswer, changes: str) -> str:
     """Why an answer cannot stand: a SATISFIED has to point at an added line, where there is one; empty when it can."""
-    if not 0 <= answer.confidence <= 1:
+    # However sure it is: what a judge holds against the work counts, so no number is a reason to ask anew.
+    if answer.status == "SATISFIED" and not 0 <= answer.confidence <= 1:
         return f"confidence is {answer.confidence}, and goes from 0 to 1"
     if answer.status == "SATISFIED" and answer.missing.strip():
         return "status is SATISFIED, but missing is not empty"

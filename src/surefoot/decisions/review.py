@@ -5,13 +5,14 @@ adds: one that cannot be pointed at is sent back once and then dropped.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 
 from surefoot.codec import canonical, decode, encode
 from surefoot.decisions.corrected import Corrected, ask_corrected
+from surefoot.decisions.objects import object_in
 from surefoot.decisions.solver_checkpoint import cut
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
@@ -95,29 +96,42 @@ def render(question: ReviewQuestion) -> str:
 def parse(text: str, question: ReviewQuestion) -> tuple[ReviewAnswer | None, str]:
     """The answer, or the exact complaint to send back."""
     try:
-        answer = decode(ReviewAnswer, text.encode())
-    except ValueError as error:
+        answer = decode(ReviewAnswer, canonical(object_in(text)))
+    except (ValueError, RecursionError) as error:
         return None, f"That is not the JSON that was asked for: {str(error).splitlines()[0]}"
     if answer.objects and place_of(answer.quote, question.patch) is None:
-        return None, "The quote must be one line that the change adds, copied without its plus sign"
+        return (
+            None,
+            "The quote must be one line that the change adds (or takes away, where it adds none), copied without its sign",
+        )
     return answer, ""
 
 
 def place_of(quote: str, patch: str) -> tuple[str, int] | None:
-    """File and 1-based line of an added line of a patch."""
-    path, number = "", 0
-    for line in patch.split("\n"):
-        if line.startswith("+++ "):
-            path = line[4:].removeprefix("b/").strip('"')
-        elif line.startswith("@@"):
-            number = _start(line.split(" "))
-        elif line.startswith("+"):
-            if quote.strip() and line[1:].strip() == quote.strip():
-                return path, number
-            number += 1
-        elif not line.startswith("-"):
-            number += 1
+    """File and 1-based line of an added line of a patch; where it adds none, of one that it takes away, as the file is now."""
+    lines = [place for place in _places(patch) if place[0] != " "]
+    adds = any(sign == "+" for sign, *_ in lines)
+    for sign, text, path, number in lines:
+        if sign == ("+" if adds else "-") and quote.strip() and text.strip() == quote.strip():
+            return path, number
     return None
+
+
+def _places(patch: str) -> Iterator[tuple[str, str, str, int]]:
+    """Each line of a patch's hunks: its sign, its text, its file, and its 1-based place in the new side."""
+    path, number, hunk = "", 0, False
+    for line in patch.split("\n"):
+        if line.startswith("diff --git "):
+            hunk = False
+        elif not hunk and line.startswith(("+++ ", "--- ")):
+            # A file that is gone has no new name.
+            if line != "+++ /dev/null":
+                path = line[4:].removeprefix("a/" if line[0] == "-" else "b/").strip('"')
+        elif line.startswith("@@"):
+            number, hunk = _start(line.split(" ")), True
+        elif line[:1] in {"+", "-", " "}:
+            yield line[0], line[1:], path, number
+            number += line[0] != "-"
 
 
 def _start(head: Sequence[str]) -> int:

@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from surefoot.codec import canonical, decode, encode
 from surefoot.decisions.corrected import Corrected, ask_corrected
+from surefoot.decisions.objects import object_in
 from surefoot.events.orchestration import Decided
 from surefoot.kernel.ports import Asker, Notebook
 from surefoot.values import Checkpoint, Classification, Message, ModelFailure, ModelRequest
@@ -99,8 +100,8 @@ def cut(text: str, most: int) -> str:
 def parse(text: str, question: SolverQuestion) -> tuple[SolverAnswer | None, str]:
     """The answer, or the exact complaint to send back."""
     try:
-        answer = decode(SolverAnswer, text.encode())
-    except ValueError as error:
+        answer = decode(SolverAnswer, canonical(object_in(text)))
+    except (ValueError, RecursionError) as error:
         return None, f"That is not the JSON that was asked for: {str(error).splitlines()[0]}"
     if answer.classification not in question.choices:
         return None, f"{answer.classification} is not one of {', '.join(question.choices)}"

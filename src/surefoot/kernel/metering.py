@@ -34,6 +34,7 @@ from surefoot.values import (
     ModelRequest,
     Usage,
 )
+from surefoot.vocabulary import is_unicode
 
 PATIENCE_S: Final = 60.0
 """Longest single wait within a turn, unless the settings say otherwise."""
@@ -45,6 +46,7 @@ _CUT: Final = frozenset(
         ModelFault.MALFORMED,
         ModelFault.EMPTY,
         ModelFault.TRUNCATED,
+        ModelFault.REFUSAL,
     }
 )
 """Failures after which the server may have written, and billed, a whole answer."""
@@ -168,6 +170,9 @@ class MeteredModel:
 
     def _reserve(self, index: int, request: ModelRequest, digest: Digest) -> _Call | None:
         prompt = self._model.count_tokens(request.measured)
+        if request.prefill:
+            begun = Message(role="assistant", content=request.prefill)
+            prompt += self._model.count_tokens((begun,))
         tokens = prompt + request.max_tokens
         cost = self._model.estimate_usd(prompt, request.max_tokens)
         short = shortage(self._ceilings, self._journal.spend(), tokens=tokens, cost_usd=cost)
@@ -312,7 +317,15 @@ def _changed(request: ModelRequest, fault: ModelFault) -> ModelRequest:
 
 
 def _whole(request: ModelRequest, answer: ModelAnswer) -> ModelAnswer:
-    """A reply that has to be JSON, or a call, and was cut off at its limit is a failure."""
+    """A reply that has to be JSON, or a call, and was cut off at its limit is a failure; so is one with half a character."""
+    if isinstance(answer, ModelReply) and not all(is_unicode(t) for t in _texts_of(answer)):
+        return ModelFailure(
+            fault=ModelFault.MALFORMED,
+            message="the answer holds half a character, which is no text",
+            model=answer.model.encode(errors="replace").decode(),
+            usage=answer.usage,
+            wall_s=answer.wall_s,
+        )
     whole = request.json_schema is not None or bool(request.tools)
     if isinstance(answer, ModelReply) and whole and answer.finish == "length":
         return ModelFailure(
@@ -323,6 +336,10 @@ def _whole(request: ModelRequest, answer: ModelAnswer) -> ModelAnswer:
             wall_s=answer.wall_s,
         )
     return answer
+
+
+def _texts_of(reply: ModelReply) -> tuple[str, ...]:
+    return (reply.text, reply.model, *(t for c in reply.calls for t in (c.tool, c.parameters)))
 
 
 def _billed(call: _Call, answer: ModelAnswer) -> ModelAnswer:

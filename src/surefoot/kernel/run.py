@@ -69,6 +69,8 @@ WHY_APPROVED: Final = (
 )
 _LONGEST_GROUNDING_S: Final = 3600.0
 """How long a model that fails again and again is left alone, where its provider names no time."""
+_LONGEST_ASKED_S: Final = 366 * 86_400.0
+"""A provider that names a longer time means for good; a calendar has an end."""
 
 Step = audit_round.Step
 
@@ -443,7 +445,8 @@ class Run:
         if path.passes:
             often = self.state.groundings.get(closed.model, 0)
             own_s = min(path.wait_s * 2**often, _LONGEST_GROUNDING_S)
-            wait_s = max(own_s, closed.retry_after_s or 0.0)
+            asked_s = min(closed.retry_after_s or 0.0, _LONGEST_ASKED_S)
+            wait_s = max(own_s, asked_s)
             until = self._t.clock.now() + timedelta(seconds=wait_s)
         self._journal.record(
             ModelGrounded(model=closed.model, fault=fault, until=until, reason=closed.reason)

@@ -187,10 +187,15 @@ class OpenAIChat:
         """Answer one request that is known to fit."""
         started = self._monotonic()
         got = self._post(self._body(request), started)
-        if isinstance(got, wire.Fault) and self._adapt(got.unsupported):
+        # Each time by a field that it had not named yet, so that this ends; many servers name but one at a time.
+        while isinstance(got, wire.Fault) and self._adapt(got.unsupported):
             got = self._post(self._body(request), started)
         wall_s = self._monotonic() - started
-        outcome = self._judge(request, got, wall_s) if isinstance(got, wire.Completion) else got
+        outcome = (
+            self._judge(request, _counted(request, got), wall_s)
+            if isinstance(got, wire.Completion)
+            else got
+        )
         if isinstance(outcome, ModelReply):
             self._learn(request, outcome.usage)
             return outcome
@@ -370,6 +375,15 @@ class OpenAIChat:
     def _clean(self, message: str) -> str:
         key = self._server.api_key
         return message.replace(key, "***") if key else message
+
+
+def _counted(request: ModelRequest, got: wire.Completion) -> wire.Completion:
+    """The reply with what it wrote estimated where a server counts the prompt alone: nothing is written for nothing."""
+    if not got.usage.prompt_tokens or got.usage.completion_tokens:
+        return got
+    said = "".join((got.text, got.refusal or "", *(c.tool + c.parameters for c in got.calls)))
+    wrote = min(estimate_tokens(said), request.max_tokens)
+    return replace(got, usage=replace(got.usage, completion_tokens=wrote))
 
 
 def overflow(model: str, prompt: int, answer: int, context: int) -> ModelFailure:

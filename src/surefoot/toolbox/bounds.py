@@ -1,8 +1,11 @@
 """How much of a tool's output a model is shown, and in which characters."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
+
+from surefoot.values import ProcessResult
 
 OUTPUT_CHARACTERS: Final = 8_000
 """About 2,000 tokens, which a small model can read beside its task."""
@@ -33,6 +36,15 @@ def clip(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
 
 def _left_out(count: int, of: int) -> str:
     return f"\n[... the middle is left out, {count} of {of} characters ...]\n"
+
+
+def hidden(result: ProcessResult, redact: Callable[[str], str]) -> ProcessResult:
+    """What a process said, without secrets: before it is cut, because half a secret looks like none."""
+    out, err = (
+        redact(stream.decode("utf-8", "replace")).encode()
+        for stream in (result.stdout, result.stderr)
+    )
+    return replace(result, stdout=out, stderr=err)
 
 
 def clip_lines(lines: Sequence[str], limit: int) -> list[str]:

@@ -1,7 +1,7 @@
 """The `Toolbox` port: every call goes through one schema validation, every outcome through one bound."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -30,14 +30,20 @@ class Box:
     """Tools by name."""
 
     def __init__(
-        self, tools: Sequence[Tool], *, output_characters: int = OUTPUT_CHARACTERS
+        self,
+        tools: Sequence[Tool],
+        *,
+        output_characters: int = OUTPUT_CHARACTERS,
+        redact: Callable[[str], str] = str,
     ) -> None:
         """`output_characters` bounds `output` and `error` of every outcome, whatever the tool gave.
+
+        `redact` hides secrets before that: what is left of one that is cut in two looks like none.
 
         Raises:
             UsageError: Two tools have one name, or a schema is none.
         """
-        self._output_characters = output_characters
+        self._output_characters, self._redact = output_characters, redact
         self._entries: dict[str, _Entry] = {}
         for tool in tools:
             spec = tool.spec
@@ -84,8 +90,8 @@ class Box:
     def _presentable(self, outcome: ToolOutcome) -> ToolOutcome:
         return replace(
             outcome,
-            output=clip(clean(outcome.output), self._output_characters),
-            error=clip(clean(outcome.error), self._output_characters),
+            output=clip(self._redact(clean(outcome.output)), self._output_characters),
+            error=clip(self._redact(clean(outcome.error)), self._output_characters),
             changed=tuple(clean(path) for path in outcome.changed),
         )
 

@@ -1,6 +1,6 @@
 """Which tools every executor has."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from surefoot.kernel.ports import Processes
 from surefoot.toolbox.box import Box
@@ -17,9 +17,10 @@ def default_toolbox(
     *,
     path: str,
     outliner: Outliner,
+    redact: Callable[[str], str],
     more: Sequence[Tool] = (),
 ) -> Box:
-    """The four tools that need nothing installed but `rg`, then `more`.
+    """The four tools that need nothing installed but `rg`, then `more`; `redact` hides secrets in what they say.
 
     `path` is the PATH on which `rg` is looked for when it is not installed beside Surefoot.
 
@@ -28,9 +29,9 @@ def default_toolbox(
     """
     program = find_ripgrep(path)
     own = (
-        FileReader(outliner),
-        Ripgrep(processes, program=program),
+        FileReader(outliner, redact),
+        Ripgrep(processes, program=program, redact=redact),
         FileEditor(),
-        Shell(processes, shelter),
+        Shell(processes, shelter, redact),
     )
-    return Box((*own, *more))
+    return Box((*own, *more), redact=redact)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
 
@@ -40,9 +41,12 @@ Outliner: TypeAlias = Callable[[str, bytes], Sequence[str] | None]
 class FileReader:
     """Reads the worktree as it is now, also what git ignores."""
 
-    def __init__(self, outliner: Outliner) -> None:
-        """`outliner` knows the languages other than Python, whose units can be edited by their names."""
-        self._outliner = outliner
+    def __init__(self, outliner: Outliner, redact: Callable[[str], str] = str) -> None:
+        """`outliner` knows the languages other than Python, whose units can be edited by their names.
+
+        `redact` hides secrets in a file's whole text: of a part of it, it could not see all of a key.
+        """
+        self._outliner, self._redact = outliner, redact
 
     @property
     def spec(self) -> ToolSpec:
@@ -59,13 +63,26 @@ class FileReader:
             if flag(parameters, "outline"):
                 return ToolOutcome(ok=True, output=_outline(place, data, self._outliner))
             first, last = number(parameters, "first_line"), number(parameters, "last_line")
-            return ToolOutcome(ok=True, output=_lines(place, data, first, last))
+            whole = data.decode("utf-8-sig", "replace")
+            lines = _in_their_places(lines_of(whole), lines_of(self._redact(whole)))
+            return ToolOutcome(ok=True, output=_lines(place, lines, first, last))
         except UsageError as error:
             return failed(error)
 
 
-def _lines(place: Place, data: bytes, first: int | None, last: int | None) -> str:
-    lines = lines_of(data.decode("utf-8-sig", "replace"))
+def _in_their_places(lines: list[str], hidden: list[str]) -> list[str]:
+    """The lines in which secrets are hidden, with the numbers that they had: a key of several lines became one."""
+    if len(lines) == len(hidden):
+        return hidden
+    found: list[str] = []
+    for _, begins, ends, first, end in SequenceMatcher(
+        None, lines, hidden, autojunk=False
+    ).get_opcodes():
+        found += [*hidden[first:end], *["\n"] * (ends - begins - (end - first))]
+    return found
+
+
+def _lines(place: Place, lines: list[str], first: int | None, last: int | None) -> str:
     start = first or 1
     if start > max(len(lines), 1):
         raise UsageError(
@@ -81,7 +98,7 @@ def _lines(place: Place, data: bytes, first: int | None, last: int | None) -> st
     if not lines:
         return f"{place.path} is empty"
     head = f"{place.path}, lines {start} to {end} of {len(lines)}"
-    if b"\r\n" in data:
+    if any(line.endswith("\r\n") for line in lines):
         head += ", with CRLF line ends"
     if end < min(last or len(lines), len(lines)):
         shown.append(f"[go on with first_line {end + 1}]")

@@ -3,13 +3,13 @@
 import re
 import shutil
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from surefoot.errors import UsageError
 from surefoot.kernel.ports import Processes, Workspace
-from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines, named
+from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines, hidden, named
 from surefoot.toolbox.places import existing
 from surefoot.toolbox.specs import failed, flag, number, spec, text
 from surefoot.values import Command, Limits, ProcessResult, ToolOutcome, ToolSpec
@@ -30,7 +30,8 @@ _OPTIONS: Final = (
     "--with-filename",
     "--line-number",
     "--sort=path",
-    "--max-columns=300",
+    # Cut shorter where it is shown: a secret that rg had cut in two would not be seen as one.
+    "--max-columns=3000",
     "--max-columns-preview",
     "--hidden",
     # Files of ripgrep's own that leave out what git holds: its user wants less to read, and a model takes it for no match.
@@ -56,9 +57,11 @@ _SPEC: Final = spec(
 class Ripgrep:
     """Never says that there is no match when it could not look."""
 
-    def __init__(self, processes: Processes, *, program: Path | None) -> None:
-        """`program` as `find_ripgrep` gives it."""
-        self._processes, self._program = processes, program
+    def __init__(
+        self, processes: Processes, *, program: Path | None, redact: Callable[[str], str] = str
+    ) -> None:
+        """`program` as `find_ripgrep` gives it; `redact` hides secrets in what it finds."""
+        self._processes, self._program, self._redact = processes, program, redact
 
     @property
     def spec(self) -> ToolSpec:
@@ -84,7 +87,7 @@ class Ripgrep:
                 limits=_LIMITS,
             )
         )
-        return _understood(result, f"{named(pattern)} in {place.path or '.'}")
+        return _understood(hidden(result, self._redact), f"{named(pattern)} in {place.path or '.'}")
 
 
 def find_ripgrep(path: str) -> Path | None:

@@ -1,14 +1,14 @@
 """`shell`: one command line inside the sandbox; what it changed is read from the worktree, not from what it says."""
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from surefoot.errors import GitError
 from surefoot.kernel.ports import Processes, Workspace
-from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines
+from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines, hidden
 from surefoot.toolbox.specs import failed, number, spec, text
 from surefoot.values import Command, Limits, ProcessResult, ToolOutcome, ToolSpec, TreeId
 
@@ -46,8 +46,11 @@ class Shell:
     A command that came to its end is ok, whatever its exit code says of its work; one that could not be run is not.
     """
 
-    def __init__(self, processes: Processes, shelter: Shelter) -> None:
-        self._processes, self._shelter = processes, shelter
+    def __init__(
+        self, processes: Processes, shelter: Shelter, redact: Callable[[str], str] = str
+    ) -> None:
+        """`redact` hides secrets in what a command says."""
+        self._processes, self._shelter, self._redact = processes, shelter, redact
         longest = max(1, int(shelter.limits.wall_s))
         self._default_s = min(_PATIENCE_S, longest)
         self._spec = spec(
@@ -89,7 +92,7 @@ class Shell:
                 limits=replace(self._shelter.limits, wall_s=limit_s),
             )
         )
-        shown, error = _said(result), _ended_early(result, limit_s)
+        shown, error = _said(hidden(result, self._redact)), _ended_early(result, limit_s)
         after = _tree(workspace)
         if isinstance(after, GitError):
             # What it did cannot be told, which is no reason to keep back what it said.

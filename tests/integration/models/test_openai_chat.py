@@ -247,6 +247,23 @@ def test_several_fields_that_are_refused_together_are_left_out_together(words: b
         assert "temperature" in there.seen[-1].body
 
 
+def test_fields_that_are_refused_one_by_one_are_left_out_one_by_one() -> None:
+    """In one call: none of these refusals is a fault of the model's."""
+
+    def behave(seen: Seen) -> Wire:
+        for name in ("max_tokens", "temperature", "stop"):
+            if name in seen.body:
+                return error(400, f"Unsupported parameter: '{name}'", param=name)
+        return Wire(body=completion("fine"))
+
+    with ScriptedServer(behave) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url))
+        (answer,) = model.complete((ask(stop=("end",)),))
+        model.close()
+        assert isinstance(answer, ModelReply)
+        assert len(there.seen) == 4
+
+
 # --- what comes back -----------------------------------------------------------------------------
 
 
@@ -282,6 +299,14 @@ def test_usage_and_details_may_be_missing() -> None:
     """A server that counts nothing still gives a reply."""
     got = reply(Wire(body=b'{"choices":[{"message":{"content":"x"}}],"usage":null}'))
     assert (got.text, got.model, got.usage.prompt_tokens, got.mean_logprob) == ("x", "m", 0, None)
+
+
+def test_an_answer_that_is_not_counted_is_estimated() -> None:
+    """Where only the prompt is; a ceiling would never be met else."""
+    long = completion("word " * 40, usage={"prompt_tokens": 5})
+    assert reply(Wire(body=long), ask(max_tokens=30)).usage.completion_tokens == 30
+    short = reply(Wire(body=completion("word", usage={"prompt_tokens": 5})), ask(max_tokens=30))
+    assert 0 < short.usage.completion_tokens < 30
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from surefoot.context import outline
 from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.ports import Processes, Workspace
+from surefoot.policy.redaction import redact
 from surefoot.sandbox import open_processes
 from surefoot.testing.repository import ScratchRepository
 from surefoot.toolbox import Box, Shelter, default_toolbox
@@ -80,7 +81,9 @@ def box(processes: Processes) -> Box:
     shelter = Shelter(
         env={"PATH": "/usr/local/bin:/usr/bin:/bin"}, limits=Limits(wall_s=120, file_bytes=1024**2)
     )
-    return default_toolbox(processes, shelter, path=os.environ["PATH"], outliner=outline)
+    return default_toolbox(
+        processes, shelter, path=os.environ["PATH"], outliner=outline, redact=redact
+    )
 
 
 @pytest.fixture

@@ -193,3 +193,15 @@ def test_crlf_is_said_and_not_shown(call: Call, workspace: Workspace) -> None:
     assert call("file_read", path="w.txt").output == (
         "w.txt, lines 1 to 2 of 2, with CRLF line ends\n1 | a\n2 | b"
     )
+
+
+def test_a_key_is_hidden_whole_on_whichever_page_it_lies(call: Call, workspace: Workspace) -> None:
+    """The second page begins in the middle of it, where nothing says what it is; lines keep their numbers."""
+    body = [f"MIIEpAIBAAKCAQEA{n:02}x7Kq9Zt3Lw5Vb8Rn1Pm6Hd4Gs2Fj0Cy" for n in range(25)]
+    key = ["-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----"]
+    lines = [*(f"# {n}" for n in range(1, 196)), *key, "LAST = 1"]
+    write(workspace, "keys.py", "\n".join(lines) + "\n")
+    first, second = (call("file_read", path="keys.py", first_line=n).output for n in (1, 201))
+    assert "[redacted:private-key]" in first
+    assert not [line for line in body if line in first + second]
+    assert f"{len(lines)} | LAST = 1" in second

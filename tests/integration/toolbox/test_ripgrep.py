@@ -153,3 +153,14 @@ def test_a_search_that_was_ended_has_not_found_everything(workspace: Workspace) 
     assert not outcome.ok
     assert "ended by signal 9, so there may be more" in outcome.error
     assert "1:def add" in outcome.output
+
+
+def test_what_is_left_of_a_token_at_the_end_of_a_long_line_is_hidden(
+    call: Call, workspace: Workspace
+) -> None:
+    """The line is cut in the middle of it."""
+    token = "ghp_" + "aB3dE5gH7jK9" * 3
+    (workspace.path / "long.txt").write_text("word " * 54 + token + " word" * 90)
+    said = call("ripgrep", pattern="word", path="long.txt").output
+    assert "more characters]" in said
+    assert "aB3dE5gH7jK9" not in said

@@ -130,3 +130,13 @@ def test_it_gets_its_environment_and_nothing_else(
     outcome = shell.run({"command": "env"}, workspace)
     assert "COLOUR=red" in outcome.output
     assert "SECRET_TOKEN" not in outcome.output
+
+
+def test_what_is_left_of_a_token_in_the_middle_of_an_output_is_hidden(call: Call) -> None:
+    """The middle of a long output is left out; a token that lies across its edge is hidden before."""
+    token = "ghp_" + "aB3dE5gH7jK9" * 3
+    said = call(
+        "shell", command=f"yes {token} | head -n 2000; yes {token} | head -n 2000 >&2"
+    ).output
+    assert said.count("[... the middle is left out") == 2
+    assert "aB3dE5gH7jK9" not in said

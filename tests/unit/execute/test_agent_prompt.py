@@ -23,6 +23,7 @@ from surefoot.execute.agent.prompt import (
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.metering import MeteredModel
 from surefoot.kernel.ports import RunningProcess
+from surefoot.policy.redaction import redact
 from surefoot.testing.clock import FakeClock
 from surefoot.testing.ledger import MemoryLedger
 from surefoot.testing.model import ScriptedModel
@@ -167,7 +168,7 @@ def test_the_intent_of_a_step_says_which_tools_are_for_it(
 ) -> None:
     """Of the product's own tools a large model is told, and offered all; a small one gets those. What fails may need any."""
     box = default_toolbox(
-        _NoProcesses(), Shelter(env={}), path=os.environ["PATH"], outliner=outline
+        _NoProcesses(), Shelter(env={}), path=os.environ["PATH"], outliner=outline, redact=redact
     )
     server = replace(SPEC, name="clock.now", effect="run")
     specs = (*box.specs, LSP, server)
@@ -180,7 +181,7 @@ def test_the_intent_of_a_step_says_which_tools_are_for_it(
 def test_a_small_model_is_offered_as_many_tools_where_few_look() -> None:
     """Where too few tools look, the next one in their order is offered."""
     box = default_toolbox(
-        _NoProcesses(), Shelter(env={}), path=os.environ["PATH"], outliner=outline
+        _NoProcesses(), Shelter(env={}), path=os.environ["PATH"], outliner=outline, redact=redact
     )
     few = offered(box.specs, StepIntent.INVESTIGATE, small=True)
     assert [s.name for s in few] == ["file_read", "ripgrep", "file_edit"]

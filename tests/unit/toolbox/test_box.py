@@ -11,6 +11,7 @@ import pytest
 
 from surefoot.errors import GitError, UsageError
 from surefoot.kernel.ports import Workspace
+from surefoot.policy.redaction import redact
 from surefoot.toolbox import Box
 from surefoot.values import ToolCall, ToolOutcome, ToolSpec
 
@@ -164,6 +165,17 @@ def test_a_tool_that_broke_is_an_outcome() -> None:
         assert outcome.error == f"probe: {error}"
     with pytest.raises(ZeroDivisionError):
         call({"path": "a"}, box=breaks(ZeroDivisionError()))
+
+
+def test_what_is_left_of_a_token_in_the_middle_is_hidden() -> None:
+    """Before the middle is left out; half a token looks like none."""
+    text = ("ghp_" + "aB3dE5gH7jK9" * 3 + " ") * 100
+    outcome = ToolOutcome(ok=False, output=text, error=text)
+    box = Box([Probe(lambda _: outcome)], output_characters=1000, redact=redact)
+    shown = call({"path": "a"}, box=box)
+    for field in (shown.output, shown.error):
+        assert "the middle is left out" in field
+        assert "aB3dE5gH7jK9" not in field
 
 
 def test_whatever_a_tool_gives_is_bounded_text() -> None:

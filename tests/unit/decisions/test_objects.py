@@ -1,0 +1,33 @@
+"""The object in an answer."""
+
+import pytest
+
+from surefoot.decisions.objects import object_in
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"a": 1}',
+        'So: {"a": 1} it is',
+        '```json\n{"a": 1}\n```',
+        'See {x}:\n```\n\n  {"a": 1}\n```',
+        '<think>{"a": 2}</think>\n{"a": 1}',
+    ],
+)
+def test_words_around_it_are_left_out(said: str) -> None:
+    """Fences, thoughts and prose."""
+    assert object_in(said) == {"a": 1}
+
+
+@pytest.mark.parametrize("said", ["", "no", "```json\n" + "\n" * 200_000 + "sorry", "{"])
+def test_where_there_is_none_that_is_told(said: str) -> None:
+    """At once, also of an answer that is all line ends."""
+    with pytest.raises(ValueError, match=r"Expecting"):
+        object_in(said)
+
+
+def test_a_long_block_without_an_object_is_read_once() -> None:
+    """The line ends before a word that is no object, with a brace far behind."""
+    said = "```json\n" + "\n" * 200_000 + 'sorry {"a": 1}'
+    assert object_in(said) == {"a": 1}
