@@ -15,7 +15,7 @@ from surefoot.decisions.assigned import AssignedPlanner
 from surefoot.decisions.planning import RulePlanner, Ways, kind_of
 from surefoot.decisions.roundtable import jurors_of
 from surefoot.decisions.signature import MEND
-from surefoot.errors import ModelUnavailableError, SandboxError, SettingsError
+from surefoot.errors import ModelUnavailableError, SandboxError, SettingsError, UsageError
 from surefoot.events.calls import SolverPinned
 from surefoot.events.orchestration import TurnClosed
 from surefoot.events.policy import PolicyDenied, PolicyWarning, SandboxEnforced
@@ -432,6 +432,22 @@ def tried_fence(processes: Processes, scratch: Path, *, accepted: bool) -> str:
         )
     refused = sum(r.refused for r in results)
     return f"{refused} of {len(results)} escapes refused" + (f"; {holes}" if holes else "")
+
+
+def asked_for(project: Project, frozen: Frozen) -> Frozen:
+    """What a run was started with, to be run once more: of somebody else's run nothing that he alone has asked for.
+
+    Raises:
+        UsageError: A bundle's settings say what is run.
+    """
+    if not project.foreign:
+        return frozen
+    if told := frozen.settings.running():
+        raise UsageError(
+            f"the bundle's settings say what would be run here, or what it is given: {'; '.join(told)}; "
+            "give --trust if that is what you want"
+        )
+    return replace(frozen, request=replace(frozen.request, unsandboxed=False))
 
 
 def tried_processes(scratch: Path, *, unsandboxed: bool) -> FencedProcesses:

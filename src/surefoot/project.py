@@ -45,6 +45,8 @@ class Project:
     settings_hash: Digest | None
     untrusted: tuple[str, ...]
     """Keys of `surefoot.toml` that have no effect because nobody trusted this content."""
+    foreign: bool = False
+    """Unpacked from a bundle: what its records ask to be run, this user never asked for."""
 
     @property
     def root(self) -> Path:

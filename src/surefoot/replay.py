@@ -11,6 +11,7 @@ from surefoot.assembly import (
     Request,
     Session,
     Surroundings,
+    asked_for,
     drive,
     parts_of,
     scratch_folder,
@@ -55,8 +56,10 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
 
     Raises:
         UsageError: The run has not come to a stop, or it never began; or no unit of its plan did, or a unit's run is
-            not here or has not come to a stop.
+            not here or has not come to a stop; or as `asked_for`.
+        LockedError: The repository is locked.
     """
+    project.require_unlocked()
     broken = verify_chain(project.ledger_file(run_id))
     if broken is not None:
         return Replayed(compared=0, divergence=str(broken))
@@ -138,9 +141,11 @@ def _has_stopped(project: Project, run: RunId) -> bool:
 
 
 @contextmanager
-def unpacked(bundle: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
+def unpacked(
+    bundle: Path, places: Places, *, trusted: bool = False
+) -> Iterator[tuple[Project, RunId]]:
     """The run of a bundle with the files that it began with, ready to be replayed. Raises as `open_bundle`."""
-    with open_bundle(bundle, places) as (project, run_id):
+    with open_bundle(bundle, places, trusted=trusted) as (project, run_id):
         fill_checkout(project.repository)
         yield project, run_id
 
@@ -207,7 +212,7 @@ def _by_policy(settings: Settings, policy: str, used: frozenset[str]) -> Setting
 
 def _play(project: Project, opened: RunOpened, around: Surroundings, tape: Tape) -> None:
     there, blobs = _at(project, opened), BlobStore(project.blobs)
-    frozen = thaw(blobs.get(opened.settings))
+    frozen = asked_for(project, thaw(blobs.get(opened.settings)))
     taped = replace(around, clock=tape, person=tape, progress=tape)
     run_id = around.ids.run_id(around.clock.now())
     told = tape.environment()

@@ -381,6 +381,17 @@ class Settings(_Section):
             found.append("test.python")
         return (*found, *self._weakening())
 
+    def running(self) -> tuple[str, ...]:
+        """Which keys say what is run, or what it is given, each with its value."""
+        sections = {"test": ("python", "command", "env_names"), "audit": ("commands",)}
+        sections |= {"tools": ("mcp", "lsp"), "hooks": ("pre_dispatch", "post_unit")}
+        values = {
+            f"{name}.{key}": getattr(getattr(self, name), key)
+            for name, keys in sections.items()
+            for key in keys
+        }
+        return tuple(f"{key} = {value!r}" for key, value in values.items() if value)
+
     def _weakening(self) -> Iterator[str]:
         """Which keys have the work checked less than a run does by itself."""
         plain = Settings.plain()

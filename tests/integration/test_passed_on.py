@@ -31,6 +31,13 @@ def test_a_run_and_what_verifies_it_pass_it_on(shop: Shop, tmp_path: Path) -> No
     run = shop.run(*solve, env=GIVEN)
     assert run["status"] == "complete", run
     assert shop.surefoot("verify", str(run["run_id"]), env=GIVEN).returncode == 0
+    bundle = str(tmp_path / "run.zip")
+    assert shop.surefoot("export", str(run["run_id"]), "--bundle", bundle).returncode == 0
+    for again in (("verify", "--rerun-tests"), ("replay",)):
+        done = shop.surefoot(*again, "--bundle", bundle, env=GIVEN)
+        assert done.returncode == 2
+        assert "test.env_names = ('SHOP_NAME', 'SHOP_TOKEN'); give --trust" in done.stderr
+        assert shop.surefoot(*again, "--bundle", bundle, "--trust", env=GIVEN).returncode == 0
     kept = [p.read_bytes() for p in (shop.root / ".surefoot").rglob("*") if p.is_file()]
     assert any(b"os.environ" in data for data in kept)
     assert not any(TOKEN.encode() in data for data in kept)

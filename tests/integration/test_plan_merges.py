@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from surefoot.app import start
 from surefoot.assembly import Request
 from surefoot.cli.common import surroundings
 from surefoot.decisions.plan_rule import ALL_TESTS
+from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import NodeStarted, TurnClosed
 from surefoot.events.plans import MergeConflicted, UnitBlocked
 from surefoot.events.policy import PolicyResolved
@@ -34,6 +36,7 @@ from surefoot.values import (
     UnitId,
     Usage,
 )
+from surefoot.verify import verify_run
 
 
 @pytest.fixture
@@ -267,6 +270,50 @@ def test_hooks_decide_and_tell_when_the_settings_are_trusted(project: Project) -
         ("pre_dispatch", 3),
         ("post_unit", 0),
     }
+
+
+class _Breaks:
+    """A live view in which the first command that a hook ran is met by ctrl-C."""
+
+    met = False
+
+    def seen(self, recorded: Recorded) -> None:
+        if isinstance(recorded.event, CommandRan) and not self.met:
+            self.met = True
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_a_hook_is_at_work_ends_the_run(project: Project) -> None:
+    """The schedule waits for the hook's answer, and the run for the schedule; neither waits for ever."""
+    trusted = _with_hooks(project, 'post_unit = [["python3", "hook.py"]]\n')
+    ended: list[RunStatus] = []
+
+    def run() -> None:
+        played = play(trusted, plan_of(unit("a")), good("a"), progress=_Breaks())
+        ended.append(played.outcome.status)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(timeout=300)
+    assert ended == [RunStatus.CANCELLED]
+
+
+def test_a_lock_that_is_set_while_a_unit_is_at_work_holds_the_plan_and_loses_nothing(
+    project: Project,
+) -> None:
+    """No hook runs; unlocked and taken up again, the unit's work is merged."""
+    trusted = _with_hooks(project, 'post_unit = [["python3", "hook.py"]]\n')
+    plan = plan_of(unit("a"))
+    played = play(trusted, plan, good("a"), looks=lambda _: trusted.lock.set("stop at once"))
+    run_id = RunId(played.outcome.summary["run_id"])
+    assert played.outcome.status is RunStatus.PAUSED, played.outcome.report
+    assert "the repository is locked: stop at once" in played.outcome.summary["reason"]
+    assert not played.seen(CommandRan)
+    trusted.lock.clear()
+    again = play(trusted, plan, good("a"), again=run_id)
+    assert again.outcome.status is RunStatus.COMPLETE, again.outcome.report
+    assert again.show("a.txt") == "good"
+    assert verify_run(trusted, run_id).fault is None
 
 
 def test_hooks_of_untrusted_settings_have_no_effect(project: Project) -> None:

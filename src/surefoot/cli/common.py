@@ -40,6 +40,12 @@ RepoOption = Annotated[
 RunArgument = Annotated[
     str | None, typer.Argument(help="A run's id, or a unique end of it; the last run if left out.")
 ]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Of a bundle: run what its settings say, with what its run was allowed."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, last.")]
 
 

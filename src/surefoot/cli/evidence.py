@@ -10,6 +10,7 @@ from surefoot.cli.common import (
     JsonOption,
     RepoOption,
     RunArgument,
+    TrustOption,
     command,
     open_here,
     places,
@@ -38,6 +39,7 @@ def verify(
     rerun_tests: Annotated[
         bool, typer.Option("--rerun-tests", help="Run the deciding test suites again, too.")
     ] = False,
+    trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
     """Hold a run against itself: hashes, commits, gates, proofs, spending, documents; name the first difference."""
@@ -46,7 +48,9 @@ def verify(
 
     if bundle is not None and run is not None:
         raise UsageError("a bundle holds one run; leave the run's id out")
-    opened = open_bundle(bundle, places()) if bundle else open_run(open_here(repo), run)
+    opened = (
+        open_bundle(bundle, places(), trusted=trust) if bundle else open_run(open_here(repo), run)
+    )
     with opened as (project, run_id):
         around = surroundings(Nobody(), Quiet()) if rerun_tests else None
         verdict = verify_run(project, run_id, head=head, around=around)

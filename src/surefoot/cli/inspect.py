@@ -11,6 +11,7 @@ from surefoot.cli.common import (
     JsonOption,
     RepoOption,
     RunArgument,
+    TrustOption,
     command,
     open_here,
     places,
@@ -129,6 +130,7 @@ def replay(
         Path | None,
         typer.Option("--bundle", help="Replay this exported file; needs no repository."),
     ] = None,
+    trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
     """Do a run again from its record, without a model; fails at the first record that differs."""
@@ -137,7 +139,7 @@ def replay(
             raise UsageError(
                 "--bundle holds one run and no model; leave the run's id and --with out"
             )
-        _replay_bundle(bundle, json=json)
+        _replay_bundle(bundle, trust=trust, json=json)
         return
     project = open_here(repo)
     from surefoot.people import Nobody, Quiet
@@ -165,12 +167,12 @@ def replay(
     _tell(run_id, play(project, run_id, around), json=json)
 
 
-def _replay_bundle(bundle: Path, *, json: bool) -> None:
+def _replay_bundle(bundle: Path, *, trust: bool, json: bool) -> None:
     from surefoot.people import Nobody, Quiet
     from surefoot.replay import replay as play
     from surefoot.replay import unpacked
 
-    with unpacked(bundle, places()) as (project, run_id):
+    with unpacked(bundle, places(), trusted=trust) as (project, run_id):
         played = play(project, run_id, surroundings(Nobody(), Quiet()))
     _tell(run_id, played, json=json)
 

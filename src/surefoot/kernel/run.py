@@ -75,6 +75,12 @@ _LONGEST_ASKED_S: Final = 366 * 86_400.0
 Step = audit_round.Step
 
 
+def held(why: str) -> Step:
+    """The pause of a repository that is locked."""
+    told = f"the repository is locked: {why}; `surefoot unlock` opens it"
+    return Trigger.PAUSE, f"{told}, then `surefoot resume` goes on"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPorts:
     """What a run plays with, beyond its turns."""
@@ -151,7 +157,7 @@ class Run:
         while self.state.phase not in ENDS:
             self._note_pressure(resolution)
             locked = self._t.policy.locked()
-            trigger, reason = self._locked(locked) if locked else self._steps[self.state.phase]()
+            trigger, reason = held(locked) if locked else self._steps[self.state.phase]()
             self._move(trigger, reason)
 
     def _waited(self) -> bool:
@@ -250,7 +256,7 @@ class Run:
             return self._p.between(None) or self._all_ended()
         resolution = self._resolve()
         if resolution.hard_stops:
-            return self._locked("; ".join(resolution.hard_stops))
+            return held("; ".join(resolution.hard_stops))
         short = exhausted(resolution.ceilings, self._journal.spend())
         if short is not None:
             return audit_round.spent(self.state, self.tree, str(short))
@@ -260,6 +266,9 @@ class Run:
         routed = self._route(unit, resolution)
         if routed.asker is None:
             return self._nobody(unit, routed)
+        # Choosing a model, and what came before it, may have taken long; a turn that begins locked would end its unit.
+        if locked := self._t.policy.locked():
+            return held(locked)
         return self._after(Turn(self._t, unit, routed.asker, resolution).run())
 
     def _review(self) -> Step:
@@ -350,10 +359,6 @@ class Run:
 
     # --- what the phases share -------------------------------------------------------------------
 
-    def _locked(self, why: str) -> Step:
-        told = f"the repository is locked: {why}; `surefoot unlock` opens it"
-        return Trigger.PAUSE, f"{told}, then `surefoot resume` goes on"
-
     def _all_ended(self) -> Step:
         if audit_round.is_audit(self.state):
             return self._next_or_blocked(audit_round.ended(self.state, self.tree))
@@ -367,7 +372,7 @@ class Run:
         """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
         locked = self._t.policy.locked()
         if locked is not None:
-            return self._locked(locked)
+            return held(locked)
         unit = self.state.units[closed.unit_id]
         first = self._before_table(unit, closed)
         if first is not None:

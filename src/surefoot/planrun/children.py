@@ -67,7 +67,7 @@ class Children:
             return self._ended(order, run_id, RunStatus.CANCELLED, "interrupted before it began")
         except LedgerError:
             raise
-        except SurefootError as error:
+        except (SurefootError, OSError) as error:
             # The machine or the settings lack something: the work is not judged, and the plan can go on later.
             return self._ended(order, run_id, RunStatus.PAUSED, str(error))
         return self._ended(order, run_id, None, "")

@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol
 
 from surefoot.errors import LedgerError
@@ -18,7 +19,7 @@ from surefoot.events.plans import ChildEnded, UnitBlocked
 from surefoot.kernel.dispatch import Ending, Settled, drive, open_schedule
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import Trigger
-from surefoot.kernel.run import Step
+from surefoot.kernel.run import Step, held
 from surefoot.kernel.state import UnitState
 from surefoot.nodes import Cost, Node, NodeId, NodeKind, NodeOutcome
 from surefoot.planrun.children import Order
@@ -137,8 +138,10 @@ class Conductor:
         jobs: int,
         seed: int,
         nodes: tuple[Node, ...],
+        locked: Callable[[], str | None],
     ) -> None:
-        self._journal, self._course = journal, course
+        """`locked`: why the repository is locked against execution, read anew."""
+        self._journal, self._course, self._locked = journal, course, locked
         self._hands, self._parts, self._hooks, self._stop = hands, parts, hooks, stop
         self._shares, self._ceilings = shares, ceilings
         self._jobs, self._seed, self._nodes = jobs, seed, nodes
@@ -164,13 +167,16 @@ class Conductor:
                 job = self._next()
                 if isinstance(job, _Over):
                     return self._over(job, unit)
+                if why := self._locked():
+                    self._kept = job
+                    return held(why)
                 name = _name(job.node)
                 if name.role in (PRE_DISPATCH, POST_UNIT):
-                    job.reply.put(self._hook(name))
+                    self._answer(job, partial(self._hook, name))
                 elif name.role != "merge":
-                    job.reply.put(self._verify(job.node))
+                    self._answer(job, partial(self._verify, job.node))
                 elif self._is_over(name):
-                    job.reply.put(self._merged(name))
+                    self._answer(job, partial(self._merged, name))
                 elif unit is not None and name.subject == unit.unit.unit_id:
                     self._merging = job
                     return None
@@ -186,12 +192,24 @@ class Conductor:
         self._stop.set()
         if self._thread is None:
             return
-        if self._merging is not None:
+        try:
             self._after_merge()
-        while not isinstance(job := self._next(), _Over):
-            job.reply.put(None)
-        self._kept = job
-        self._thread.join()
+        finally:
+            while not isinstance(job := self._next(), _Over):
+                job.reply.put(None)
+            self._kept = job
+            self._thread.join()
+
+    def _answer(self, job: _Job, work: Callable[[], Settled | None]) -> None:
+        """Do what the schedule waits for. It is answered whatever breaks the work, or it would wait for ever."""
+        ended: Settled | None = None
+        try:
+            ended = work()
+        except BaseException:
+            self._stop.set()
+            raise
+        finally:
+            job.reply.put(ended)
 
     def _next(self) -> _Job | _Over:
         job, self._kept = self._kept, None
@@ -201,7 +219,7 @@ class Conductor:
         """Say how the merge ended that the run's loop has made a turn of."""
         job, self._merging = self._merging, None
         if job is not None:
-            job.reply.put(self._merged(_name(job.node)))
+            self._answer(job, partial(self._merged, _name(job.node)))
 
     def _is_over(self, name: "_Name") -> bool:
         """Whether a merge's turn had ended before the process that made it died."""

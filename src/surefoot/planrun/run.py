@@ -26,6 +26,7 @@ from surefoot.events.plans import ChildEnded, PlanAdopted
 from surefoot.execute.merge import MergeExecutor
 from surefoot.gitops.reading import tree_files
 from surefoot.gitops.workspace import GitWorkspace
+from surefoot.kernel.hold import NotedHold
 from surefoot.kernel.ports import Notebook, Routed, RouteRequest
 from surefoot.kernel.proof import Prover
 from surefoot.ledger import read_events
@@ -195,6 +196,7 @@ def _work(
         jobs=request.jobs,
         seed=journal.state.opened.seed if journal.state.opened else 0,
         nodes=course.nodes(first, hooks.names),
+        locked=NotedHold(session.project.lock, journal).reason,
     )
 
     def work_of(unit_id: UnitId) -> ChildEnded:

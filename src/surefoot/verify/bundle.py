@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -193,8 +193,12 @@ def _write(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 @contextmanager
-def open_bundle(path: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
+def open_bundle(
+    path: Path, places: Places, *, trusted: bool = False
+) -> Iterator[tuple[Project, RunId]]:
     """The run of a bundle, unpacked into a repository of its own that is gone afterwards.
+
+    `trusted`: what its settings say is run may be run here.
 
     Raises:
         UsageError: It is not a bundle.
@@ -203,7 +207,8 @@ def open_bundle(path: Path, places: Places) -> Iterator[tuple[Project, RunId]]:
     """
     manifest, files = read_bundle(path)
     with scratch_of(places, "bundle") as root:
-        yield _unpacked(root / "checkout", manifest, files, places), manifest.run_id
+        project = _unpacked(root / "checkout", manifest, files, places)
+        yield replace(project, foreign=not trusted), manifest.run_id
 
 
 def read_bundle(path: Path) -> tuple[Manifest, Mapping[str, bytes]]:

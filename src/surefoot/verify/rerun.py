@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.assembly import Frozen, Surroundings, scratch_folder, suite_of, tried_processes
+from surefoot.assembly import (
+    Frozen,
+    Surroundings,
+    asked_for,
+    scratch_folder,
+    suite_of,
+    tried_processes,
+)
 from surefoot.codec import decode
 from surefoot.errors import EnvironmentBrokenError
 from surefoot.events.envelope import Recorded
@@ -56,10 +63,12 @@ def run_again(
 
     Raises:
         LockedError: The repository is locked.
+        UsageError: As `asked_for`.
         SandboxError: There is no sandbox that holds here.
         EnvironmentBrokenError: The tests do not come to an end here, so nothing can be told.
     """
     project.require_unlocked()
+    frozen = asked_for(project, frozen)
     fill_checkout(project.repository)
     events = until_stop(events)
     chancy = {
