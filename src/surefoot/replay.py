@@ -76,6 +76,10 @@ def replay(project: Project, run_id: RunId, around: Surroundings) -> Replayed:
         tape = Tape(tuple(read_events(project.ledger_file(run_id))), blobs.get)
     except LedgerError as error:
         return Replayed(compared=0, divergence=str(error))
+    if not tape.judges:
+        raise UsageError(
+            f"run {run_id} stopped before it named its judges, so there is nothing to do again"
+        )
     try:
         _play(project, tape.opened or opened, around, tape)
     except LedgerError as error:

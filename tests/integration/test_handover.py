@@ -24,6 +24,8 @@ from surefoot.events.orchestration import (
     TurnClosed,
     TurnStarted,
 )
+from surefoot.gitops.accept import Piece
+from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
@@ -40,6 +42,7 @@ from surefoot.values import (
     PlanIR,
     RunId,
     RunStatus,
+    TreeId,
     TurnId,
     Unit,
     UnitId,
@@ -232,6 +235,25 @@ def test_gc_keeps_a_run_whose_ledger_is_damaged_and_goes_on(
     assert f"worktree {project.home / other}" in lines
     assert refs(project) == kept != []
     assert (project.home / RUN / "new.py").exists()
+
+
+def test_work_that_is_on_the_branch_is_not_rejected(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """`accept` was killed before it could say that it put it there: it stays, and `accept` says so."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    work = project.repository.git().run("rev-parse", f"refs/heads/surefoot/{RUN}^{{tree}}").line
+    piece = Piece(tree=TreeId(work), message="add new.py\n")
+    put = put_onto_branch(
+        project.repository, RUN, home=project.home, pieces=(piece,), verify=lambda _: None
+    )
+    assert git(project, "rev-parse", "HEAD") == put.commit
+    with pytest.raises(UsageError, match=f"is on refs/heads/main as {put.commit}"):
+        reject(project, RUN, around, "no")
+    assert accept(project, RUN, around) == put.commit
+    git(project, "reset", "--hard", "-q", "HEAD^")
+    with pytest.raises(UsageError, match="was accepted"):
+        reject(project, RUN, around, "no")
 
 
 def test_an_empty_folder_is_no_run(project: Project, around: Surroundings, scripted: str) -> None:
@@ -528,7 +550,7 @@ def test_an_unknown_type_of_event_is_refused_and_near_ones_are_named(
     """An empty answer would read as that there is none."""
     opened(project, around, scripted, RunStatus.PAUSED)
     ask = partial(query, project, trace=None, turn=None, event_class=None, cause=None, limit=9)
-    assert [r.event.kind for r in ask(kind="run.opened")] == ["run.opened"]
+    assert [r.event.kind for r in ask(kind="run.opened").events] == ["run.opened"]
     with pytest.raises(UsageError, match=r"near are .*run\.opened"):
         ask(kind="run.openend")
 

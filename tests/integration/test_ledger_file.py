@@ -20,15 +20,17 @@ from surefoot import codec
 from surefoot.errors import LedgerError
 from surefoot.events.orchestration import LedgerRepaired
 from surefoot.events.policy import LockChanged
-from surefoot.events.work import FactLearned
+from surefoot.events.work import CommandRan, FactLearned
 from surefoot.interrupts import end_on_signals
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.state import fold
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.disk import told
+from surefoot.ledger.scrub import scrub_blob, scrub_event
+from surefoot.policy.redaction import Redactor
 from surefoot.testing.clock import FakeClock
-from surefoot.values import Digest, RunId
+from surefoot.values import Digest, RunId, SandboxLevel
 
 TraceFunction: TypeAlias = Callable[[FrameType, str, Any], Any]
 RUN = RunId("run-1")
@@ -170,7 +172,7 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from surefoot.events.work import FactLearned
+from surefoot.events.work import CommandRan, FactLearned
 from surefoot.interrupts import end_on_signals
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.state import fold
@@ -202,7 +204,7 @@ def test_a_file_that_is_removed_between_open_and_lock_is_not_written(tmp_path: P
     program = """
 import shutil, sys
 from pathlib import Path
-from surefoot.events.work import FactLearned
+from surefoot.events.work import CommandRan, FactLearned
 from surefoot.ledger import FileLedger
 from surefoot.testing.clock import FakeClock
 root = Path(sys.argv[1])
@@ -333,6 +335,26 @@ def test_a_blob_that_the_disk_does_not_take_leaves_nothing(tmp_path: Path) -> No
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def test_a_secret_that_looks_like_a_digest_is_hidden_where_it_is_known() -> None:
+    """Many services issue 40 or 64 hexadecimal digits; another such string is a digest, whatever it stands under."""
+    token, digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "0" * 40
+    redact = Redactor([token])
+    event = CommandRan(
+        tool="verification",
+        argv=("./deploy", "--token", token, digest),
+        exit_code=0,
+        stdout=Digest("0" * 64),
+        stderr=Digest("0" * 64),
+        wall_s=1.0,
+        sandbox=SandboxLevel.NONE,
+    )
+    _, data = scrub_event(event, redact)
+    blob = scrub_blob(codec.canonical({"token": digest, "pattern": token}), redact)
+    for kept in (data, blob):
+        assert token.encode() not in kept
+        assert digest.encode() in kept
+
+
 def test_a_blob_is_stored_once_and_a_half_one_is_completed(tmp_path: Path) -> None:
     """A second put writes nothing but the time of its use; a file of another length under the name is replaced."""
     store = BlobStore(tmp_path)
@@ -343,9 +365,10 @@ def test_a_blob_is_stored_once_and_a_half_one_is_completed(tmp_path: Path) -> No
     assert store.put(b"content") == digest
     assert path.stat().st_ino == written
     assert path.stat().st_mtime > 0
-    path.write_bytes(b"con")
-    store.put(b"content")
-    assert store.get(digest) == b"content"
+    for damaged in (b"con", b"CONTENT"):
+        path.write_bytes(damaged)
+        store.put(b"content")
+        assert store.get(digest) == b"content"
 
 
 def test_a_changed_blob_is_an_error(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError
+from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError, UsageError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.collect import Removed, remove_run
 from surefoot.gitops.files import is_within, mended, parents, remove_tree
@@ -149,9 +149,18 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
     """Take a run's worktree, branch and commits away; what is gone already is fine.
 
     Raises:
-        UsageError: Somebody still uses the run.
+        UsageError: Somebody still uses the run, or its work is on the user's branch.
         RepositoryError: The user has checked its branch out.
     """
+    git = repository.git()
+    known = refs.load(git, run_id)
+    if known is not None and known.accepted is not None:
+        on_it = git.run("merge-base", "--is-ancestor", known.accepted, known.branch, ok=(0, 1, 128))
+        if on_it.exit_code == 0:
+            raise UsageError(
+                f"the work of run {run_id} is on {known.branch} as {known.accepted}: `accept` was broken off before it could "
+                f"say so; `surefoot accept {run_id}` records that"
+            )
     return remove_run(repository, run_id, home)
 
 

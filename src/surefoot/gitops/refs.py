@@ -221,7 +221,12 @@ def _note(git: Git, said: Mapping[str, str]) -> str:
 
 
 def _noted(git: Git, blob: str, key: str) -> str:
-    return str(json.loads(git.run("cat-file", "blob", blob).stdout)[key])
+    try:
+        return str(json.loads(git.run("cat-file", "blob", blob).stdout)[key])
+    except (ValueError, RecursionError, TypeError, LookupError) as error:
+        raise RepositoryError(
+            f"a ref of a run leads to {blob}, which does not say its {key}; restore the ref from a backup"
+        ) from error
 
 
 def change(git: Git, changes: Sequence[RefChange]) -> None:

@@ -68,8 +68,9 @@ def _collect(plain: dict[str, object] | list[object], key: str, lines: list[str]
     is_named = isinstance(plain, dict)
     pairs = plain.items() if isinstance(plain, dict) else ((key, value) for value in plain)
     for name, value in pairs:
-        if isinstance(value, str) and not _is_id(value):
-            lines.append(_entry(name, value))
+        if isinstance(value, str):
+            # Of a digest its key says nothing; it is hidden only where it is one of the values that are known.
+            lines += [name, value] if _is_id(value) else [_entry(name, value)]
             continue
         if is_named:
             lines.append(name)
@@ -98,10 +99,10 @@ def _cleaned(plain: object, redact: Redact, key: str = "") -> object:
 
 def _cleaned_text(text: str, redact: Redact, key: str) -> str:
     # A password that happens to be a word of ours ("complete") must not make the record unreadable.
-    if _is_id(text) or text in _vocabulary():
+    if text in _vocabulary():
         return text
     cleaned = redact(text)
-    if cleaned != text:
+    if cleaned != text or _is_id(text):
         return cleaned
     head, tail = _entry(key, "\0").split("\0")
     entry = redact(_entry(key, text))

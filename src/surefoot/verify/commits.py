@@ -11,10 +11,11 @@ from surefoot.events.orchestration import (
     RunAccepted,
     RunOpened,
     RunRejected,
+    RunStopped,
     TurnClosed,
     TurnStarted,
 )
-from surefoot.events.work import GitStage
+from surefoot.events.work import GitStage, TestsRan
 from surefoot.gitops import Repository
 from surefoot.gitops.history import changed_object, objects_of, read_commit, run_refs
 from surefoot.gitops.refs import RunRefs
@@ -47,8 +48,12 @@ class Stands:
 
     base: CommitId
     base_tree: TreeId
+    branch: str
+    """Full name of the branch that the user was on."""
     turns: tuple[Kept, ...]
     accepted: Recorded | None
+    shown: frozenset[TreeId]
+    """What may have been accepted: the run's own last tree, and those that were tested after its end."""
     milestones: int
     """Of a plan that were verified; accepting makes a commit of each that changes anything."""
     rejected: bool
@@ -73,13 +78,24 @@ def stands_of(events: Sequence[Recorded]) -> Stands | None:
     return Stands(
         base=opened.base,
         base_tree=opened.base_tree,
+        branch=opened.branch,
         turns=tuple(_kept(events)),
         accepted=accepted,
+        shown=frozenset({state.head_tree or opened.base_tree, *_tested_after(events)}),
         milestones=sum(part.level == "milestone" for part in state.plan.parts.values()),
         rejected=any(isinstance(r.event, RunRejected) for r in events),
         at_rest=state.status is not None,
         interrupted=state.turn is not None,
     )
+
+
+def _tested_after(events: Sequence[Recorded]) -> Iterator[TreeId]:
+    """Trees that tests ran on since the run came to a stop, as `accept` has them run where the branch moved or a hook edited."""
+    stopped = False
+    for recorded in events:
+        stopped = stopped or isinstance(recorded.event, RunStopped)
+        if stopped and isinstance(recorded.event, TestsRan):
+            yield recorded.event.tree
 
 
 def _kept(events: Sequence[Recorded]) -> Iterator[Kept]:
@@ -193,6 +209,11 @@ def _accepted_fault(repository: Repository, stands: Stands) -> str:
         return f"{place} is not there"
     if found.parents != (event.onto,):
         return f"{place}: its parents are {', '.join(found.parents)}, recorded is {event.onto}"
+    last = read_commit(repository, event.commit)
+    if last is not None and last.tree not in stands.shown:
+        return f"line {number} (run.accepted): commit {event.commit} has tree {last.tree}, on which nothing was proved"
+    if event.branch != stands.branch:
+        return f"line {number} (run.accepted): it went onto {event.branch}, the run began on {stands.branch}"
     return ""
 
 
@@ -202,6 +223,8 @@ def _refs_fault(repository: Repository, run_id: RunId, stands: Stands, action: T
     refs = run_refs(repository, run_id)
     if refs is None:
         return "the refs of the run are missing"
+    if refs.branch != stands.branch:
+        return f"refs/surefoot/{run_id}/run says {refs.branch}, by the ledger {stands.branch}"
     if refs.base != stands.base:
         return f"refs/surefoot/{run_id}/base is {refs.base}, by the ledger {stands.base}"
     turns = {number: turn.commit for number, turn in enumerate(stands.turns, 1)}

@@ -8,7 +8,7 @@ from surefoot import __version__
 from surefoot.app import run_diff
 from surefoot.assembly import Frozen, Surroundings, rule_reviewers, scratch_folder, thaw
 from surefoot.documents import SUMMARY
-from surefoot.errors import GitError, LedgerError, UsageError
+from surefoot.errors import GitError, LedgerError, RepositoryError, UsageError
 from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import RunAccepted, RunOpened, RunRejected
 from surefoot.events.plans import ChildEnded
@@ -79,7 +79,10 @@ def verify_run(
         return Verdict(fault=str(broken))
     events = tuple(read_events(path))
     with scratch_folder(project) as scratch:
-        own = _Verifier(project, run_id, events, scratch).verdict(head, around)
+        try:
+            own = _Verifier(project, run_id, events, scratch).verdict(head, around)
+        except RepositoryError as error:  # refs of the run that say nothing
+            return Verdict(fault=str(error))
     for child in _children(events):
         if own.fault is None:
             own = _with_child(project, run_id, child, own, around)

@@ -23,9 +23,15 @@ from surefoot.cli.common import surroundings
 from surefoot.cli.main import app
 from surefoot.codec import digest
 from surefoot.documents import documents_of
-from surefoot.errors import LedgerError, UsageError
+from surefoot.errors import LedgerError, LockedError, UsageError
 from surefoot.events.envelope import Event, Recorded
-from surefoot.events.orchestration import GateDecided, ReviewGiven, RunOpened, RunsCollected
+from surefoot.events.orchestration import (
+    GateDecided,
+    ReviewGiven,
+    RunAccepted,
+    RunOpened,
+    RunsCollected,
+)
 from surefoot.events.plans import RunArchived
 from surefoot.events.policy import SandboxEnforced
 from surefoot.events.work import GitStage
@@ -33,7 +39,8 @@ from surefoot.handover import collect
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
-from surefoot.values import GateName, RunId
+from surefoot.replay import replay
+from surefoot.values import CommitId, GateName, RunId
 from surefoot.verify import open_bundle, open_run, verify_run, write_bundle
 from surefoot.verify.commits import git_fault, stands_of
 
@@ -284,6 +291,58 @@ def test_only_a_kept_head_catches_who_rewrites_everything(
     fault = verify_run(project, RUN, head=head).fault
     assert fault is not None
     assert "was given" in fault
+
+
+def test_an_accepted_tree_that_nobody_tested_is_named(tmp_path: Path, around: Surroundings) -> None:
+    """Also where the ledger's last line, the refs and the branch were made to fit it."""
+    project = make_project(tmp_path)
+    tell(project, story("accepted"), RUN, around)
+    assert verify_run(project, RUN).fault is None
+    real, git = f"refs/surefoot/{RUN}/accepted", project.repository.git()
+    blob = git.run("hash-object", "-w", "--stdin", stdin=b"import antigravity\n").line
+    entries = git.run("ls-tree", real).stdout + f"100644 blob {blob}\tbackdoor.py\n".encode()
+    tree = git.run("mktree", stdin=entries).line
+    about = git.run("log", "-1", "--format=%B", real).stdout
+    evil = git.run("commit-tree", tree, "-p", f"{real}^", stdin=about).line
+    git.run("update-ref", "refs/heads/main", evil)
+    git.run("update-ref", real, evil)
+
+    def moved(recorded: Recorded) -> Event:
+        event = recorded.event
+        return replace(event, commit=CommitId(evil)) if isinstance(event, RunAccepted) else event
+
+    anchored(project, RUN, rechain(project, RUN, moved))
+    fault = verify_run(project, RUN).fault
+    assert fault is not None
+    assert f"commit {evil} has tree {tree}, on which nothing was proved" in fault
+
+
+@pytest.mark.parametrize(
+    ("ref", "said", "wanted"),
+    [
+        ("run", '{"branch": "refs/heads/release"}', "says refs/heads/release, by the ledger"),
+        ("run", "{}", "does not say its branch"),
+        ("run", "no", "does not say its branch"),
+        ("ledger", "[]", "does not say its head"),
+    ],
+)
+def test_a_ref_that_says_something_else_is_named(
+    project: Project, ref: str, said: str, wanted: str
+) -> None:
+    """It decides onto which branch the work goes."""
+    git = project.repository.git()
+    blob = git.run("hash-object", "-w", "--stdin", stdin=said.encode()).line
+    git.run("update-ref", f"refs/surefoot/{RUN}/{ref}", blob)
+    fault = verify_run(project, RUN).fault
+    assert fault is not None
+    assert wanted in fault
+
+
+def test_what_a_lock_forbids_is_not_replayed(project: Project, around: Surroundings) -> None:
+    """A replay runs the project's tests."""
+    project.lock.set("hold on")
+    with pytest.raises(LockedError, match="hold on"):
+        replay(project, RUN, around)
 
 
 def test_the_deciding_tests_run_again(project: Project, around: Surroundings) -> None:
