@@ -283,12 +283,13 @@ class ModelRequest:
 
     @property
     def measured(self) -> tuple[Message, ...]:
-        """What its length is measured by: the messages, the definitions of the tools, the text around the gap."""
+        """What its length is measured by: the messages, the definitions of the tools, the text around the gap, the answer's beginning."""
         defined = "".join(f"{t.name}\n{t.purpose}\n{t.schema}\n" for t in self.tools)
         around = f"{self.gap.before}{self.gap.after}" if self.gap is not None else ""
         return (
             *self.messages,
             *(Message(role="system", content=text) for text in (defined, around) if text),
+            *((Message(role="assistant", content=self.prefill),) if self.prefill else ()),
         )
 
 

@@ -170,9 +170,6 @@ class MeteredModel:
 
     def _reserve(self, index: int, request: ModelRequest, digest: Digest) -> _Call | None:
         prompt = self._model.count_tokens(request.measured)
-        if request.prefill:
-            begun = Message(role="assistant", content=request.prefill)
-            prompt += self._model.count_tokens((begun,))
         tokens = prompt + request.max_tokens
         cost = self._model.estimate_usd(prompt, request.max_tokens)
         short = shortage(self._ceilings, self._journal.spend(), tokens=tokens, cost_usd=cost)

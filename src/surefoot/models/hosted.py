@@ -268,7 +268,7 @@ class HostedModel:
         """Answer one request, by one request to the provider."""
         if request.gap is not None:
             return no_gaps(self._name)
-        prompt = self.count_tokens(request.measured) + estimate_tokens(request.prefill)
+        prompt = self.count_tokens(request.measured)
         if prompt + request.max_tokens > self._context_tokens:
             return overflow(self._name, prompt, request.max_tokens, self._context_tokens)
         library = load()

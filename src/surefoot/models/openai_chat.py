@@ -178,7 +178,7 @@ class OpenAIChat:
         """Answer one request, after the check that it fits."""
         if request.gap is not None:
             return no_gaps(self._name)
-        prompt = self.count_tokens(request.measured) + estimate_tokens(request.prefill)
+        prompt = self.count_tokens(request.measured)
         if prompt + request.max_tokens > self._context_tokens:
             return overflow(self._name, prompt, request.max_tokens, self._context_tokens)
         return self.send(request)

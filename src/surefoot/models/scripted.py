@@ -158,7 +158,7 @@ class ScriptedModel:
         return tuple(self._answer(request) for request in requests)
 
     def _answer(self, request: ModelRequest) -> ModelAnswer:
-        prompt = self.count_tokens(request.measured) + _tokens(request.prefill)
+        prompt = self.count_tokens(request.measured)
         if prompt + request.max_tokens > self._context_tokens:
             return self._failure(
                 ModelFault.CONTEXT_OVERFLOW,
