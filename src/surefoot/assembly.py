@@ -624,7 +624,7 @@ def drive(
         workspace=workspace,
         prover=prover,
         executors=work.executors,
-        solver=RuleSolver(),
+        solver=RuleSolver(frozen.settings.solver.noop_characters),
         solver_asker=judges,
         gates=default_gates(),
         policy=policy,

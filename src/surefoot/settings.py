@@ -93,6 +93,8 @@ class SolverSettings(_Section):
 
     model: str | None = None
     """One, or several with commas between: the first that can be reached judges."""
+    noop_characters: Positive = 200
+    """An idle turn of fewer visible characters did nothing; of more, somebody has to read what it says."""
 
 
 class ModelSettings(_Section):
@@ -404,6 +406,8 @@ class Settings(_Section):
             yield "test.mutants"
         if self.test.mutants_s < plain.test.mutants_s:
             yield "test.mutants_s"
+        if self.solver.noop_characters < plain.solver.noop_characters:
+            yield "solver.noop_characters"
         if not self.tools.capture:
             yield "tools.capture"
         if self.tools.release != plain.tools.release:

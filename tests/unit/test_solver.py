@@ -150,6 +150,18 @@ CASES = [
 ]
 
 
+def test_how_much_an_idle_turn_has_to_say_is_a_setting() -> None:
+    """What is told of it is read rather than taken for nothing done; blanks are not counted."""
+    turn = seen(output=said("look at the parser " * 8))
+    assert classify(turn).classification is C.EXECUTOR_NOOP
+    assert classify(turn, 121).classification is C.EXECUTOR_NOOP
+    assert classify(turn, 120).classification is not C.EXECUTOR_NOOP
+    for characters, asked in ((121, 0), (120, 1)):
+        hand = Counting(reply(REFUSED))
+        RuleSolver(characters).judge(turn, hand, hand)
+        assert hand.asked == asked
+
+
 @pytest.mark.parametrize(("turn", "expected"), CASES)
 def test_classification(turn: Observation, expected: Classification) -> None:
     """Facts decide before words do."""

@@ -6,6 +6,7 @@ never progress; a completion claim counts for nothing until every proof holds.
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from surefoot.kernel.evidence import only_strength
@@ -54,9 +55,10 @@ class Verdict:
     certain: bool = True
 
 
-def classify(seen: Observation) -> Verdict:
-    """The first rule that applies, in the order of SPEC A4."""
-    for rule in (_infrastructure, _refusal, _noop, _wait, _completion, _progress):
+def classify(seen: Observation, noop_characters: int = NOOP_CHARACTERS) -> Verdict:
+    """The first rule that applies, in the order of SPEC A4; with fewer visible characters an idle turn is a no-op."""
+    noop = partial(_noop, characters=noop_characters)
+    for rule in (_infrastructure, _refusal, noop, _wait, _completion, _progress):
         verdict = rule(seen)
         if verdict is not None:
             return verdict
@@ -104,9 +106,9 @@ def _refused(summary: str, excerpt: str) -> Verdict:
     )
 
 
-def _noop(seen: Observation) -> Verdict | None:
+def _noop(seen: Observation, *, characters: int) -> Verdict | None:
     visible = len("".join(seen.output.transcript.split()))
-    if _worked(seen) or seen.output.claim == "wait" or visible >= NOOP_CHARACTERS:
+    if _worked(seen) or seen.output.claim == "wait" or visible >= characters:
         return None
     return Verdict(
         classification=Classification.EXECUTOR_NOOP,

@@ -4,7 +4,7 @@ from typing import Literal
 
 from surefoot.decisions.solver_checkpoint import SolverAnswer, SolverQuestion, ask_solver
 from surefoot.kernel.ports import Asker, Notebook, Observation
-from surefoot.solver.classify import Verdict, agrees, classify
+from surefoot.solver.classify import NOOP_CHARACTERS, Verdict, agrees, classify
 from surefoot.values import (
     Checkpoint,
     CheckpointOutcome,
@@ -20,12 +20,16 @@ Decider = Literal["rule", "model", "fast-path", "synthesised"]
 class RuleSolver:
     """Observes, classifies, writes the checkpoint; edits nothing, chooses no model."""
 
+    def __init__(self, noop_characters: int = NOOP_CHARACTERS) -> None:
+        """`noop_characters`: as `classify`."""
+        self._noop_characters = noop_characters
+
     def judge(self, seen: Observation, asker: Asker, notebook: Notebook) -> Checkpoint:
         """The canonical checkpoint of the turn. The model is asked only when the rules are not certain."""
-        certain = by_rule(seen)
+        certain = by_rule(seen, self._noop_characters)
         if certain is not None:
             return certain
-        verdict = classify(seen)
+        verdict = classify(seen, self._noop_characters)
         instead = SolverAnswer(
             classification=verdict.classification, summary=verdict.summary, excerpt=verdict.excerpt
         )
@@ -48,9 +52,9 @@ class RuleSolver:
         return _checkpoint(seen, read, "model")
 
 
-def by_rule(seen: Observation) -> Checkpoint | None:
+def by_rule(seen: Observation, noop_characters: int = NOOP_CHARACTERS) -> Checkpoint | None:
     """The checkpoint where rules are certain of it, so that the same turn always has the same one; else None."""
-    verdict = classify(seen)
+    verdict = classify(seen, noop_characters)
     if agrees(seen.output.advice, verdict):
         return _checkpoint(seen, verdict, "fast-path")
     return _checkpoint(seen, verdict, "rule") if verdict.certain else None

@@ -255,6 +255,7 @@ class _Verifier:
             trees=trees,
             is_there=present,
             unsandboxed=frozen.request.unsandboxed,
+            noop_characters=frozen.settings.solver.noop_characters,
         )
         strength = StrengthCheck(
             proofs=proofs,

@@ -73,6 +73,8 @@ class TurnCheck:
     is_there: Mapping[TreeId, bool]
     """Whether git still has what each tree holds; one that a turn was put back from may be gone."""
     unsandboxed: bool
+    noop_characters: int
+    """By which the solver told an idle turn."""
     gates: Mapping[GateName, Gate] = field(default_factory=default_gates)
     underived: int = 0
     """Turns that were put back and of which git no longer has the tree."""
@@ -187,7 +189,7 @@ class TurnCheck:
             and prover.fewer_findings(turn.started.tree, turn.diff.after, turn.unit.unit.findings)
         )
         turn.gain = turn.gain or prover.is_firmer(turn.started.tree, turn.diff.after)
-        derived = by_rule(seen)
+        derived = by_rule(seen, self.noop_characters)
         if derived is None or MARK.search(turn.output.transcript):
             return _claims(said)
         differs = difference(plain(said), plain(derived))
