@@ -471,6 +471,21 @@ def limits_of(test: TestSettings) -> Limits:
     )
 
 
+def plan_of(
+    project: Project, test: TestSettings, environ: Mapping[str, str]
+) -> SuitePlan | CommandPlan:
+    """How the project's tests are run, by settings of it. Raises as `detect`."""
+    return detect(
+        project.root,
+        python=test.python,
+        command=test.command,
+        environ=environ,
+        is_tracked=project.repository.is_tracked,
+        report=test.format,
+        env_names=test.env_names,
+    )
+
+
 def suite_of(
     project: Project,
     settings: Settings,
@@ -480,15 +495,7 @@ def suite_of(
 ) -> tuple[SuitePlan | CommandPlan, Suite]:
     """How the project tests itself."""
     test = settings.test
-    plan = detect(
-        project.root,
-        python=test.python,
-        command=test.command,
-        environ=around.environ,
-        is_tracked=project.repository.is_tracked,
-        report=test.format,
-        env_names=test.env_names,
-    )
+    plan = plan_of(project, test, around.environ)
     limits = limits_of(test)
     given = {"original": project.root, "scratch": scratch}
     redact = redactor_of(project, around.environ)

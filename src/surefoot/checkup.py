@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from surefoot.assembly import Frozen, Request, Surroundings, lineup_of
+from surefoot.assembly import Frozen, Request, Surroundings, lineup_of, plan_of
 from surefoot.errors import RepositoryError, SettingsError, SurefootError
 from surefoot.gitops import Repository, check_git
 from surefoot.models import KnownModel, known_models
 from surefoot.project import Places, Project, open_project
 from surefoot.sandbox import ProbeResult, conformance, open_processes
-from surefoot.suite import SuitePlan, detect
+from surefoot.suite import SuitePlan
 from surefoot.values import Issue, SandboxLevel
 
 _DISK_BYTES = 2 * 1024**3
@@ -169,16 +169,7 @@ def _lock(project: Project) -> Iterator[Check]:
 
 
 def _tests(project: Project, around: Surroundings) -> Iterator[Check]:
-    test = project.settings.test
-    plan = detect(
-        project.root,
-        python=test.python,
-        command=test.command,
-        environ=around.environ,
-        is_tracked=project.repository.is_tracked,
-        report=test.format,
-        env_names=test.env_names,
-    )
+    plan = plan_of(project, project.settings.test, around.environ)
     how = f"with {plan.python}" if isinstance(plan, SuitePlan) else f"({plan.format})"
     yield Check(name="tests", ok=True, detail=f"{' '.join(plan.command)} {how}")
     for told in plan.refused if isinstance(plan, SuitePlan) else ():

@@ -25,7 +25,7 @@ from pydantic import (
 
 from surefoot.codec import digest
 from surefoot.errors import SettingsError
-from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1, ReleaseLimits
+from surefoot.kernel.thresholds import NOOP_CHARACTERS, SOLVER_PROMOTION_V1, ReleaseLimits
 from surefoot.models.catalogue import CardForm
 from surefoot.models.registry import EMBEDDED
 from surefoot.models.select import Pin
@@ -93,7 +93,7 @@ class SolverSettings(_Section):
 
     model: str | None = None
     """One, or several with commas between: the first that can be reached judges."""
-    noop_characters: Positive = 200
+    noop_characters: Positive = NOOP_CHARACTERS
     """An idle turn of fewer visible characters did nothing; of more, somebody has to read what it says."""
 
 

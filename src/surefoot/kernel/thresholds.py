@@ -1,10 +1,13 @@
-"""The constants of the life cycle as values: what a policy asks before it promotes, and what a release is held to.
+"""Constants as values: what a policy of the life cycle asks before it promotes, what a release is held to, what an idle turn has to say.
 
 They stand apart from what goes by them (`promotion`, `selection`), because reading the settings needs their defaults and nothing else.
 """
 
 from dataclasses import dataclass
 from typing import Final
+
+NOOP_CHARACTERS: Final = 200
+"""A turn without work that says less, blanks not counted, did nothing (SPEC A4)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from typing import Final
 
 from surefoot.kernel.evidence import only_strength
 from surefoot.kernel.ports import Observation
+from surefoot.kernel.thresholds import NOOP_CHARACTERS
 from surefoot.values import Checkpoint, CheckpointOutcome, Classification, ModelFault
 
-NOOP_CHARACTERS: Final = 200
 STALL_TURNS: Final = 3
 LOOP_WINDOW: Final = 5
 _FINGERPRINT_CHARACTERS: Final = 120

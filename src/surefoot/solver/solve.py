@@ -4,7 +4,8 @@ from typing import Literal
 
 from surefoot.decisions.solver_checkpoint import SolverAnswer, SolverQuestion, ask_solver
 from surefoot.kernel.ports import Asker, Notebook, Observation
-from surefoot.solver.classify import NOOP_CHARACTERS, Verdict, agrees, classify
+from surefoot.kernel.thresholds import NOOP_CHARACTERS
+from surefoot.solver.classify import Verdict, agrees, classify
 from surefoot.values import (
     Checkpoint,
     CheckpointOutcome,

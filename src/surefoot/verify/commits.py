@@ -11,7 +11,6 @@ from surefoot.events.orchestration import (
     RunAccepted,
     RunOpened,
     RunRejected,
-    RunStopped,
     TurnClosed,
     TurnStarted,
 )
@@ -22,6 +21,7 @@ from surefoot.gitops.refs import RunRefs
 from surefoot.gitops.workspace import with_trailers
 from surefoot.kernel.state import RunState, apply, fold
 from surefoot.kernel.turn import LEDGER_TRAILER, TURN_TRAILER, commit_message
+from surefoot.records import until_stop
 from surefoot.values import Checkpoint, CommitId, RunId, TreeId, TurnAction, TurnId, Unit
 
 
@@ -90,11 +90,9 @@ def stands_of(events: Sequence[Recorded]) -> Stands | None:
 
 
 def _tested_after(events: Sequence[Recorded]) -> Iterator[TreeId]:
-    """Trees that tests ran on since the run came to a stop, as `accept` has them run where the branch moved or a hook edited."""
-    stopped = False
-    for recorded in events:
-        stopped = stopped or isinstance(recorded.event, RunStopped)
-        if stopped and isinstance(recorded.event, TestsRan):
+    """Trees that tests ran on since the run's last stop, as `accept` has them run where the branch moved or a hook edited."""
+    for recorded in events[len(until_stop(events)) :]:
+        if isinstance(recorded.event, TestsRan):
             yield recorded.event.tree
 
 
