@@ -17,6 +17,7 @@ from surefoot.codec import canonical
 from surefoot.errors import SettingsError
 from surefoot.models import unseen, wire
 from surefoot.models.address import is_loopback
+from surefoot.models.deadline import keeps_deadlines, until
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.workers import Workers
 from surefoot.values import (
@@ -117,13 +118,15 @@ class OpenAIChat:
         self._ratio: float | None = None
         """Tokens that the endpoint counted for each one estimated, at most so far."""
         headers = {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
-        self._client = httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(server.reply_s, connect=_CONNECT_S),
-            limits=httpx.Limits(max_connections=self._parallel),
-            trust_env=not loopback,  # a proxy never stands between this machine and itself
-            # Reading the certificates takes longer than a call on loopback; plain HTTP needs none.
-            verify=address.scheme == "https",
+        self._client = keeps_deadlines(
+            httpx.Client(
+                headers=headers,
+                timeout=httpx.Timeout(server.reply_s, connect=_CONNECT_S),
+                limits=httpx.Limits(max_connections=self._parallel),
+                trust_env=not loopback,  # a proxy never stands between this machine and itself
+                # Reading the certificates takes longer than a call on loopback; plain HTTP needs none.
+                verify=address.scheme == "https",
+            )
         )
 
     @property
@@ -272,8 +275,11 @@ class OpenAIChat:
         url = self._server.base_url.rstrip("/") + "/chat/completions"
         headers = {"content-type": "application/json"}
         try:
-            with self._client.stream("POST", url, content=body, headers=headers) as response:
-                received = self._received(response, started)
+            with (
+                until(started + self._server.reply_s, self._monotonic),
+                self._client.stream("POST", url, content=body, headers=headers) as response,
+            ):
+                received = self._received(response)
                 status = response.status_code
                 reply_headers = {k.lower(): v for k, v in response.headers.items()}
         except httpx.HTTPError as problem:
@@ -303,8 +309,8 @@ class OpenAIChat:
             kind=ModelFault.BROKEN_STREAM, message=f"the connection to {url} broke: {problem}"
         )
 
-    def _received(self, response: httpx.Response, started: float) -> bytes | wire.Fault:
-        """The whole body, within the limits of size and time."""
+    def _received(self, response: httpx.Response) -> bytes | wire.Fault:
+        """The whole body, within the limit of size."""
         received = bytearray()
         for chunk in response.iter_bytes():
             received += chunk
@@ -313,8 +319,6 @@ class OpenAIChat:
                     kind=ModelFault.MALFORMED,
                     message=f"the reply is longer than {REPLY_LIMIT_BYTES} bytes and was cut off",
                 )
-            if self._monotonic() - started > self._server.reply_s:
-                return self._late()
         return bytes(received)
 
     def _late(self) -> wire.Fault:

@@ -19,6 +19,7 @@ import httpx
 
 from surefoot.models import wire
 from surefoot.models.address import is_loopback
+from surefoot.models.deadline import keeps_deadlines, until
 from surefoot.models.openai_chat import REPLY_LIMIT_BYTES
 from surefoot.vocabulary import ModelFault
 
@@ -87,7 +88,8 @@ class Exchange:
         self._started = self.monotonic()
         token = _UNDER_WAY.set(self)
         try:
-            yield
+            with until(self._started + self.reply_s, self.monotonic):
+                yield
         finally:
             _UNDER_WAY.reset(token)
             for response in self._open:
@@ -142,7 +144,7 @@ class Exchange:
             raise httpx.RemoteProtocolError("the address is not the endpoint's: it redirects")
 
     def takes(self, piece: bytes) -> None:
-        """Take over a piece of the reply's body, within the limits of size and time."""
+        """Take over a piece of the reply's body, within the limits of size."""
         self._size_bytes += len(piece)
         end = piece.rfind(b"\n")
         self._line_bytes = len(piece) - end - 1 if end >= 0 else self._line_bytes + len(piece)
@@ -153,9 +155,6 @@ class Exchange:
         self.kept += piece
         if self.stream and len(self.kept) > 4 * _KEPT_END_BYTES:
             del self.kept[_KEPT_END_BYTES:-_KEPT_END_BYTES]
-        if self.monotonic() - self._started > self.reply_s:
-            self._late(f"no complete reply within {self.reply_s:g} s")
-            raise httpx.ReadTimeout("the reply takes too long")
 
     def too_long(self) -> None:
         """Note that the reply is longer than any answer."""
@@ -177,8 +176,13 @@ class Exchange:
             return
         self.delivered = True
         if isinstance(problem, httpx.TimeoutException):
-            silence_s = self.idle_s if self.stream else self.reply_s
-            self._late(f"{where} said nothing for {silence_s:g} s")
+            whole = self.monotonic() - self._started >= self.reply_s
+            self.fault = wire.Fault(
+                kind=ModelFault.TIMEOUT,
+                message=f"no complete reply from {where} within {self.reply_s:g} s"
+                if whole
+                else f"{where} said nothing for {self.idle_s:g} s",
+            )
         elif isinstance(problem, httpx.DecodingError):
             self.fault = wire.Fault(
                 kind=ModelFault.MALFORMED,
@@ -189,9 +193,6 @@ class Exchange:
                 kind=ModelFault.BROKEN_STREAM,
                 message=f"the connection to {where} broke: {problem}",
             )
-
-    def _late(self, message: str) -> None:
-        self.fault = wire.Fault(kind=ModelFault.TIMEOUT, message=message)
 
 
 _UNDER_WAY: Final[ContextVar[Exchange | None]] = ContextVar("exchange", default=None)
@@ -211,7 +212,7 @@ class TappedTransport(httpx.BaseTransport):
             f"all://{host}": httpx.HTTPTransport(verify=context)
             for host in ("localhost", "127.0.0.1", "[::1]")
         }
-        self._client = httpx.Client(verify=context, mounts=direct)
+        self._client = keeps_deadlines(httpx.Client(verify=context, mounts=direct))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; the reply is read through the exchange."""

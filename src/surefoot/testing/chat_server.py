@@ -3,11 +3,13 @@
 import json
 import re
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from surefoot.codec import canonical
 from surefoot.kernel.ports import Model
@@ -40,6 +42,8 @@ class Wire:
     headers: Mapping[str, str] = field(default_factory=dict)
     promised_bytes: int | None = None
     """A length to announce instead of the true one; the connection is closed after the body all the same."""
+    before: Iterable[bytes] = ()
+    """Sent as it comes in front of the status line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +127,8 @@ class ScriptedServer:
         if handler.close_connection:
             handler.send_header("Connection", "close")
         try:
+            for piece in self._until_closing(wire.before):
+                handler.wfile.write(piece)
             handler.end_headers()
             for piece in (body,) if isinstance(body, bytes) else self._until_closing(body):
                 handler.wfile.write(piece)
@@ -135,6 +141,44 @@ class ScriptedServer:
             if self.closing.is_set():
                 return
             yield piece
+
+
+DRIPS: Final = 100
+DRIP_S: Final = 0.05
+"""A reply of so many pieces takes 5 s; a test gives it a fraction of that."""
+
+
+def drip(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces, one every `DRIP_S`."""
+    pause = threading.Event()
+    for piece in pieces:
+        pause.wait(DRIP_S)
+        yield piece
+
+
+def busy(kind: Literal["interim", "headers", "packed"], body: bytes, *, drips: int = DRIPS) -> Wire:
+    """A reply that comes without a pause and gives a reader of its body nothing for so many drips.
+
+    Args:
+        kind: Interim answers before the reply; a header that goes on; packed pieces that unpack to nothing.
+        body: What comes at last, so that a client that waits too long has an answer.
+        drips: How many pieces come in between, one every `DRIP_S`.
+    """
+    if kind == "interim":
+        return Wire(before=drip(repeat(b"HTTP/1.1 100 Continue\r\n\r\n", drips)), body=body)
+    if kind == "headers":
+        started = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Long: " % len(body)
+        ended = b"\r\n\r\n" + body
+        return Wire(before=chain((started,), drip(repeat(b"x", drips)), (ended,)))
+    beginning = zlib.compressobj(wbits=31)
+    rest = zlib.compressobj(wbits=-15)
+    # An empty stored block, as often as one likes; then the text, whose checksum nobody waits for.
+    pieces = chain(
+        (beginning.compress(b"") + beginning.flush(zlib.Z_SYNC_FLUSH),),
+        drip(repeat(b"\x00\x00\x00\xff\xff", drips)),
+        (rest.compress(body) + rest.flush(),),
+    )
+    return Wire(headers={"Content-Encoding": "gzip"}, body=pieces)
 
 
 def completion(text: str, **changes: object) -> bytes:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
+from typing import Literal
 
 import httpx
 import pytest
@@ -21,7 +22,18 @@ from surefoot.models.hosted_faults import explain
 from surefoot.models.openai_chat import REPLY_LIMIT_BYTES, UNKNOWN_PRICE, Price
 from surefoot.models.tapped import Exchange
 from surefoot.testing import chat_server, messages_server
-from surefoot.testing.chat_server import EVENT_STREAM, ScriptedServer, Seen, Wire, completion, event
+from surefoot.testing.chat_server import (
+    DRIP_S,
+    DRIPS,
+    EVENT_STREAM,
+    ScriptedServer,
+    Seen,
+    Wire,
+    busy,
+    completion,
+    drip,
+    event,
+)
 from surefoot.testing.messages_server import MessagesServer, error, error_event, message
 from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelReply, ModelRequest
 
@@ -657,16 +669,6 @@ def test_silence_is_a_timeout_and_paid(protocol: Protocol, *, stream: bool) -> N
     assert got.usage.cost_usd > 0
 
 
-DRIPS, DRIP_S = 100, 0.05
-
-
-def drip(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    pause = threading.Event()
-    for piece in pieces:
-        pause.wait(DRIP_S)
-        yield piece
-
-
 def test_a_drip_is_a_timeout(protocol: Protocol, *, stream: bool) -> None:
     """A server that sends a little now and then does not hold the run longer than the time of a reply."""
     word = protocol.finishes["stop"]
@@ -676,6 +678,18 @@ def test_a_drip_is_a_timeout(protocol: Protocol, *, stream: bool) -> None:
     assert got.fault is ModelFault.TIMEOUT
     assert got.wall_s < DRIPS * DRIP_S
     at_least(got, WORDS)
+
+
+@pytest.mark.parametrize("kind", ["interim", "headers", "packed"])
+def test_what_never_reaches_the_body_ends_in_time_too(
+    protocol: Protocol, kind: Literal["interim", "headers", "packed"], *, stream: bool
+) -> None:
+    """Answers before the answer, a header without an end and packed nothing take no longer than a reply may."""
+    got = failure(protocol, busy(kind, b"late"), stream=stream, reply_s=0.5, price=PRICE)
+    assert got.fault is ModelFault.TIMEOUT
+    assert "within 0.5 s" in got.message
+    assert got.wall_s < DRIPS * DRIP_S
+    assert got.usage.cost_usd > 0
 
 
 # --- many, and none ---------------------------------------------------------------------------------

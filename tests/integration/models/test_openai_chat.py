@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from itertools import repeat
+from typing import Literal
 
 import pytest
 
@@ -20,7 +21,16 @@ from surefoot.models.openai_chat import (
     Price,
 )
 from surefoot.models.wire import read_failure
-from surefoot.testing.chat_server import ScriptedServer, Seen, Wire, completion
+from surefoot.testing.chat_server import (
+    DRIP_S,
+    DRIPS,
+    ScriptedServer,
+    Seen,
+    Wire,
+    busy,
+    completion,
+    drip,
+)
 from surefoot.values import Message, ModelAnswer, ModelFailure, ModelFault, ModelReply, ModelRequest
 
 KEY = "sk-not-a-real-key-4711"
@@ -468,20 +478,31 @@ def never() -> Iterator[bytes]:
 
 def test_a_drip_is_a_timeout() -> None:
     """A server that sends a byte now and then does not hold the run longer than the time of a reply."""
+    # Well formed at last, so that only the time tells.
+    pieces = (*repeat(b" ", DRIPS), completion("late"))
+    ends_in_time(Wire(body=drip(pieces)))
 
-    def drip() -> Iterator[bytes]:
-        pause = threading.Event()
-        for _ in range(100):
-            pause.wait(0.02)
-            yield b" "
-        yield completion("late")  # well formed, so that only the time tells
 
-    with ScriptedServer(lambda _: Wire(body=drip())) as there:
-        model = OpenAIChat("m", ChatServer(base_url=there.base_url, reply_s=1.0))
-        (answer,) = model.complete((ask(),))
-        model.close()
-    assert isinstance(answer, ModelFailure)
-    assert answer.fault is ModelFault.TIMEOUT
+@pytest.mark.parametrize("kind", ["interim", "headers", "packed"])
+def test_what_never_reaches_the_body_ends_in_time_too(
+    kind: Literal["interim", "headers", "packed"],
+) -> None:
+    """Answers before the answer, a header without an end and packed nothing take no longer than a reply may."""
+    ends_in_time(busy(kind, completion("late")))
+
+
+def ends_in_time(wire: Wire) -> None:
+    got = failure(wire, reply_s=0.5)
+    assert got.fault is ModelFault.TIMEOUT
+    assert got.wall_s < DRIPS * DRIP_S
+
+
+@pytest.mark.parametrize("kind", ["interim", "headers", "packed"])
+def test_a_slow_reply_is_read_whole_where_there_is_time(
+    kind: Literal["interim", "headers", "packed"],
+) -> None:
+    """What is slow is a reply all the same, so that the time alone decides above."""
+    assert reply(busy(kind, completion("late"), drips=2)).text == "late"
 
 
 def test_a_prompt_that_the_server_cut_off_is_an_overflow() -> None:
