@@ -26,7 +26,7 @@ from surefoot.codec import decode, encode
 from surefoot.drafting import Desk, Made, PlanRequest, Room
 from surefoot.errors import UsageError
 from surefoot.events.orchestration import PhaseChanged, PlanGated, PlanWritten, RunStopped
-from surefoot.gitops.reading import publish_ledger_head, tree_checkout, tree_files
+from surefoot.gitops.reading import publish_ledger_head, text_files, tree_checkout
 from surefoot.kernel.budget import exhausted
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, advance
@@ -38,7 +38,6 @@ from surefoot.plans import Plan, Question, Refusal
 from surefoot.project import PLAN_PREFIX, Project
 from surefoot.sandbox import open_processes
 from surefoot.values import Ceilings, RunId, RunStatus
-from surefoot.vocabulary import is_unicode
 
 PLAN_FILE: Final = "plan.json"
 REFUSED_FILE: Final = "refused.json"
@@ -90,10 +89,7 @@ def make_plan(project: Project, asked: PlanRequest, around: Surroundings) -> Pla
             around=around,
             journal=journal,
             plan_id=plan_id,
-            # A name that is not UTF-8 no record and no plan can hold.
-            files=tuple(
-                filter(is_unicode, tree_files(project.repository, project.repository.tree))
-            ),
+            files=text_files(project.repository, project.repository.tree),
         )
         planning = _Planning(desk, _Given(desk) if room is None else Made(desk, room))
         outcome = planning.run()

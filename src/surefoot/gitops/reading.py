@@ -12,6 +12,7 @@ from surefoot.gitops.refs import publish_head, published_head
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.worktree_git import FULL, fill
 from surefoot.values import Diff, RunId, TreeId
+from surefoot.vocabulary import is_unicode
 
 
 def tree_exists(repository: Repository, tree: TreeId) -> bool:
@@ -22,6 +23,11 @@ def tree_exists(repository: Repository, tree: TreeId) -> bool:
 def tree_files(repository: Repository, tree: TreeId) -> tuple[str, ...]:
     """All paths of a tree, sorted."""
     return tuple(repository.git().run("ls-tree", "-r", "-z", "--name-only", tree).fields)
+
+
+def text_files(repository: Repository, tree: TreeId) -> tuple[str, ...]:
+    """Those of them that are UTF-8; no record and no plan can hold another."""
+    return tuple(filter(is_unicode, tree_files(repository, tree)))
 
 
 def publish_ledger_head(repository: Repository, run_id: RunId, head: str) -> None:

@@ -15,7 +15,7 @@ from surefoot.events.plans import ChildEnded
 from surefoot.events.work import AuditorFinished, FactLearned, GitStage, TestsRan
 from surefoot.execute.mutants import PythonMutator
 from surefoot.gitops.history import RecordedTrees
-from surefoot.gitops.reading import ledger_head, tree_exists
+from surefoot.gitops.reading import ledger_head, text_files, tree_exists
 from surefoot.kernel.state import RunState, apply, fold
 from surefoot.kernel.whole import noticing
 from surefoot.ledger import read_events, verify_chain
@@ -29,6 +29,7 @@ from surefoot.verify.blobs import BlobCheck, digests_of
 from surefoot.verify.commits import Stands, git_fault, stands_of
 from surefoot.verify.course import CourseCheck, WholeCheck
 from surefoot.verify.documents import check_documents
+from surefoot.verify.planning import GateCheck, plan_fault
 from surefoot.verify.record import Check, Proofs, Reader
 from surefoot.verify.rerun import Again, run_again
 from surefoot.verify.rounds import RoundCheck
@@ -154,7 +155,7 @@ class _Verifier:
             return Verdict(fault="line 1: a run begins with run.opened")
         fault = self._anchors(stands, head) or self._blobs() or self._settings()
         if self._opened().planning:  # it has no worktree, no commit and no turn
-            fault = fault or self._walk(self._plain_checks())
+            fault = fault or self._planned()
         else:
             fault = (
                 fault
@@ -240,6 +241,19 @@ class _Verifier:
         if found.note:
             self._notes.append(found.note)
         return found.fault
+
+    def _planned(self) -> str | None:
+        """A planning: its events, and the documents that it ended with."""
+        repository, tree = self._project.repository, self._opened().base_tree
+        files = text_files(repository, tree) if tree_exists(repository, tree) else None
+        if files is None:
+            self._notes.append(
+                f"git no longer has the tree {tree[:12]} that was planned on, so the plan gate was not asked again"
+            )
+        fault = self._walk([*self._plain_checks(), GateCheck(get=self._get, files=files)])
+        return (
+            fault or plan_fault(self._project.plans / self._run_id, self._events, self._get) or None
+        )
 
     # --- what events say -------------------------------------------------------------------------
 

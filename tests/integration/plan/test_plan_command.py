@@ -2,30 +2,39 @@
 
 import json
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from bench.tampering import anchored, rechain
 from tests.integration.conftest import Surefoot
 from tests.integration.plan.almanac import DEFECTS, ISSUE, THREE, Almanac, draft, rules
 
 from surefoot.assembly import Request, Surroundings
 from surefoot.cli.plan import read_answers, read_plan
-from surefoot.codec import decode
+from surefoot.codec import decode, encode
 from surefoot.drafting import PlanRequest
 from surefoot.errors import LockedError, UsageError
 from surefoot.events.calls import ModelAsked
-from surefoot.events.envelope import Recorded
-from surefoot.events.orchestration import PhaseChanged, PlanGated, RunStopped, SourceRead
+from surefoot.events.envelope import Event, Recorded
+from surefoot.events.orchestration import (
+    PhaseChanged,
+    PlanGated,
+    PlanWritten,
+    RunStopped,
+    SourceRead,
+)
 from surefoot.events.work import FactLearned
 from surefoot.inspection import query
 from surefoot.kernel.ports import Answer
 from surefoot.ledger import read_events
+from surefoot.ledger.blobs import BlobStore
 from surefoot.people import Nobody, Quiet
 from surefoot.planner import PlanOutcome, make_plan
-from surefoot.plans import Plan
+from surefoot.plans import Plan, Refusal
 from surefoot.project import Places, Project, open_project
 from surefoot.system import RandomIds, SystemClock
 from surefoot.values import Diff, Issue, RunId, RunStatus
@@ -168,6 +177,89 @@ def test_a_refused_draft_is_sent_back(at: Planner, almanac: Almanac) -> None:
     ]
     assert not (outcome.folder / "refused.json").exists()
     assert verify_run(at.project, RunId(outcome.plan_id)).fault is None
+
+
+def _lenient(project: Project) -> Callable[[Recorded], Event | None]:
+    """A gate that let a plan pass in which a unit has no acceptance criterion."""
+
+    def told(recorded: Recorded) -> Event | None:
+        event = recorded.event
+        if not isinstance(event, PlanGated | PlanWritten):
+            return event
+        blobs = BlobStore(project.blobs)
+        plan = decode(Plan, blobs.get(event.plan))
+        unit = replace(plan.units[0], acceptance=())
+        changed = replace(plan, units=(unit, *plan.units[1:]))
+        return replace(event, plan=blobs.put(encode(changed)))
+
+    return told
+
+
+def _strict(project: Project) -> Callable[[Recorded], Event | None]:
+    """A gate that found something to refuse, and let it pass all the same."""
+    refusal = Refusal(code="steps", subject="U1", message="nobody can do that")
+    return lambda r: (
+        replace(r.event, refusals=(refusal,)) if isinstance(r.event, PlanGated) else r.event
+    )
+
+
+def _unwritten(project: Project) -> Callable[[Recorded], Event | None]:
+    """A planning that passed with no plan in the end."""
+    return lambda r: None if isinstance(r.event, PlanWritten) else r.event
+
+
+def _shorter(project: Project) -> Callable[[Recorded], Event | None]:
+    """A plan without its risks."""
+    return lambda r: (
+        replace(r.event, files=r.event.files[1:]) if isinstance(r.event, PlanWritten) else r.event
+    )
+
+
+@pytest.mark.parametrize(
+    ("forger", "fault"),
+    [
+        (_lenient, r"\(plan\.gated\): refusals was '\[\]', is .*acceptance"),
+        (_strict, r"\(plan\.gated\): refusals was .*nobody can do that.*, is '\[\]'"),
+        (_unwritten, r"\(phase\.changed\): no plan was written that the gate let pass"),
+        (_shorter, r"\(plan\.written\): files were "),
+    ],
+)
+def test_a_forged_planning_is_named(
+    planned: tuple[Planner, PlanOutcome],
+    forger: Callable[[Project], Callable[[Recorded], Event | None]],
+    fault: str,
+) -> None:
+    """Also where every hash and the head that the repository keeps were made to fit it."""
+    at, outcome = planned
+    plan_id = RunId(outcome.plan_id)
+    anchored(at.project, plan_id, rechain(at.project, plan_id, forger(at.project)))
+    found = verify_run(at.project, plan_id).fault
+    assert found is not None
+    assert re.match(rf"line \d+ {fault}", found), found
+
+
+@pytest.mark.parametrize("name", ["plan.json", "units/U1.md"])
+def test_a_plan_that_was_changed_afterwards_is_named(
+    planned: tuple[Planner, PlanOutcome], name: str
+) -> None:
+    """What lies in the plan's folder is what the gate let pass, or `verify` says what is not."""
+    at, outcome = planned
+    plan_id = RunId(outcome.plan_id)
+    assert verify_run(at.project, plan_id).fault is None
+    place = outcome.folder / name
+    place.write_text(place.read_text() + " ")
+    told = f"{name} is not what the plan of the ledger gives"
+    assert verify_run(at.project, plan_id).fault == told
+    place.unlink()
+    assert verify_run(at.project, plan_id).fault == f"{name} is missing"
+
+
+@pytest.fixture
+def planned(at: Planner) -> tuple[Planner, PlanOutcome]:
+    """A planning by the rule, which has passed."""
+    outcome = at.plan(model="embedded", defaults=True)
+    assert outcome.status is RunStatus.REPORTED, outcome.reason
+    return at, outcome
 
 
 def test_a_draft_is_sent_back_only_so_often(at: Planner, almanac: Almanac) -> None:
