@@ -190,6 +190,18 @@ def test_what_leaves_a_slip_is_not_taken_whatever_speaks_for_it() -> None:
     assert choose([left, agreed, other], WEIGHTS).taken is None
 
 
+def test_a_line_that_an_answer_wrote_anew_is_no_slip() -> None:
+    """Who had not seen the code was asked about every line; a word of the docstring has the voices of what it changes."""
+    left = passing("left", "a b", samples=2, fresh=1, edited=True, prior=0.7)
+    slip = passing("slip", "a b c", samples=2, likely=6.0, beyond=("a", "b"))
+    assert choose([replace(left, fresh=0), slip], WEIGHTS).taken is slip
+    assert choose([left, slip], WEIGHTS).taken is None
+    sure = replace(left, samples=6, likely=6.0)
+    assert choose([sure, replace(slip, likely=None)], WEIGHTS).taken is sure
+    told = replace(slip, samples=2, fresh=1, candidate=left.candidate)
+    assert choose([left, told], WEIGHTS).taken is told
+
+
 def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     """Whoever saw it may have left a second fault that no known test shows, and what belongs in the changed place says nothing of one."""
     edit = passing("edit", "a b", samples=2, edited=True, prior=0.9, likely=6.0)

@@ -359,14 +359,13 @@ def _few_voices(
 def _ranked(clusters: Sequence[Cluster], weights: Weights, max_files: int) -> tuple[Cluster, ...]:
     """By B7's score, in which a behaviour's share of all that was said is the expected pass; equal ones in their order.
 
-    What leaves a slip comes last, whatever speaks for it: nobody who did was asked about that line. What answers that had not
-    seen the code agree on comes first: nothing else may be taken beside them.
+    What leaves a slip comes last, whatever speaks for it. What answers that had not seen the code agree on comes first:
+    nothing else may be taken beside them.
     """
     said = sum(c.weight for c in clusters) or 1.0
-    mended = frozenset[Words]().union(*(c.beyond for c in clusters))
 
     def rank(one: Cluster) -> tuple[bool, bool, float]:
-        slips = not one.beyond and one.members[0].words in mended
+        slips = not one.beyond and any(_is_behind(one, c) for c in clusters)
         anew = _is_said_anew(one, [c for c in clusters if c is not one], weights)
         return slips, not anew, -b7(one.members[0], one.weight / said, weights, max_files)
 
@@ -434,8 +433,16 @@ def _outweighs(one: Cluster, other: Cluster, weights: Weights) -> bool:
 
 
 def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
-    """The others, but for what a behaviour goes beyond: nobody who spoke for that was asked about the line in which it does."""
-    return [c for c in others if c.members[0].words not in best.beyond]
+    """The others, but for what a behaviour goes beyond."""
+    return [c for c in others if not _is_behind(c, best)]
+
+
+def _is_behind(left: Cluster, mended: Cluster) -> bool:
+    """Whether one behaviour is the other but for a slip, and who spoke for it was not asked about that line.
+
+    Who wrote the function anew wrote that line, too.
+    """
+    return left.members[0].words in mended.beyond and left.fresh <= mended.fresh
 
 
 def _is_spoken_for(best: Cluster, weights: Weights) -> bool:
