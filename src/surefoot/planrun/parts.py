@@ -1,7 +1,8 @@
 """The end of a slice and of a milestone: tests of the merged tree as it is (SPEC C9)."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from surefoot.assembly import Session
 from surefoot.decisions.assigned import tests_of
@@ -14,11 +15,82 @@ from surefoot.kernel import evidence
 from surefoot.kernel.levels import Extent, Level, checks
 from surefoot.kernel.proof import Prover
 from surefoot.planrun.course import Course, Part
+from surefoot.plans import PlannedUnit
 from surefoot.suite import mounts, sees
 from surefoot.values import Command, CommitId, TestReport, TreeId
 
 _ASKED_ANYWAY: Final = frozenset({"surefoot audit", ALL_TESTS})
 """As verifications they mean what the level asks of its own accord; inside the fence there is no repository to audit."""
+
+
+VERIFICATION: Final = "verification"
+"""What records call a plan's own command."""
+
+Ended: TypeAlias = Callable[[Sequence[str], TreeId], Iterable[tuple[str, int | None]]]
+"""Commands on a tree, each with its exit code; None where it was ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A part, and the tree into which the work of its units was merged."""
+
+    part: Part
+    units: Sequence[PlannedUnit]
+    base: TreeId
+    tree: TreeId
+    commit: CommitId | None
+
+    @property
+    def level(self) -> Level:
+        """How far it is looked at."""
+        return Level.MILESTONE if self.part.milestone else Level.SLICE
+
+
+def judged(merged: Merged, prover: Prover, ended: Ended) -> PartVerified:
+    """What the level asks for, by the types of the part's units, and the units' own tests and commands."""
+    units, level, base, tree = merged.units, merged.level, merged.base, merged.tree
+    asked = checks(level, (u.unit_type for u in units))
+    before, flaky = prover.baseline(base)
+    wanted = tuple(dict.fromkeys(t for u in units for t in tests_of(u, before.collected)))
+    whole = asked.tests is Extent.ALL or not wanted
+    named = None if whole else wanted
+    named_level: Literal["slice", "milestone"] = "milestone" if merged.part.milestone else "slice"
+    report, event = prover.tests(tree, named_level, named)
+    surprising = set(report.failing) - set(before.failing) - flaky
+    flaky |= prover.flaky(tree, report, surprising, named, base=base)
+    against = [*_missing(wanted, report, flaky)]
+    if whole:
+        changed = prover.rewritten(prover.workspace.diff(base, tree), before, report)
+        proof = evidence.base_tests(before, report, flaky, (event,), rewritten=changed)
+        against += [] if proof.passed else [proof.after]
+        prover.check_guess(level, base, tree, report)
+    against += _findings(prover, asked.audit, base, tree)
+    if not merged.part.milestone:
+        lines = dict.fromkeys(v for u in units for v in u.verification)
+        commands = [v for v in lines if v not in {*wanted, *_ASKED_ANYWAY}]
+        codes = ended(commands, tree) if commands else ()
+        against += [f"`{line}` ended with {code}" for line, code in codes if code != 0]
+    return PartVerified(
+        part=merged.part.name,
+        level=named_level,
+        tree=tree,
+        commit=merged.commit,
+        passed=not against,
+        reason="; ".join(against) or f"{len(report.passing)} tests pass",
+        tests=wanted,
+        report=event,
+    )
+
+
+def _findings(prover: Prover, extent: Extent, base: TreeId, tree: TreeId) -> Iterator[str]:
+    """What the merged work has brought and blocks."""
+    if extent is Extent.NONE:
+        return
+    before, after = prover.findings(base), prover.findings(tree)
+    for finding in evidence.added_findings(before.blocking, after.blocking):
+        yield f"{finding.file}:{finding.line} {finding.message}"
+    if quiet := evidence.silent(before, after):
+        yield f"no answer from {evidence.names(quiet)} after the change"
 
 
 class Parts:
@@ -31,55 +103,15 @@ class Parts:
         self._prover, self._course = prover, course
 
     def verify(self, part: Part, commit: CommitId, tree: TreeId, base: TreeId) -> PartVerified:
-        """What the level asks for, by the types of the part's units, and the units' own tests and commands; recorded."""
+        """Judge a part on the merged tree; recorded."""
         units = [self._course.unit(u) for u in part.units]
-        level = Level.MILESTONE if part.milestone else Level.SLICE
-        asked = checks(level, (u.unit_type for u in units))
-        before, flaky = self._prover.baseline(base)
-        wanted = tuple(dict.fromkeys(t for u in units for t in tests_of(u, before.collected)))
-        whole = asked.tests is Extent.ALL or not wanted
-        named = None if whole else wanted
-        report, event = self._prover.tests(tree, "milestone" if part.milestone else "slice", named)
-        surprising = set(report.failing) - set(before.failing) - flaky
-        flaky |= self._prover.flaky(tree, report, surprising, named, base=base)
-        against = [*_missing(wanted, report, flaky)]
-        if whole:
-            changed = self._prover.rewritten(self._workspace.diff(base, tree), before, report)
-            proof = evidence.base_tests(before, report, flaky, (event,), rewritten=changed)
-            against += [] if proof.passed else [proof.after]
-            self._prover.check_guess(level, base, tree, report)
-        against += self._findings(asked.audit, base, tree)
-        if not part.milestone:
-            entries = dict.fromkeys(v for u in units for v in u.verification)
-            asked_for = {*wanted, *_ASKED_ANYWAY}
-            against += self._failing_commands([v for v in entries if v not in asked_for], tree)
-        verified = PartVerified(
-            part=part.name,
-            level="milestone" if part.milestone else "slice",
-            tree=tree,
-            commit=commit,
-            passed=not against,
-            reason="; ".join(against) or f"{len(report.passing)} tests pass",
-            tests=wanted,
-            report=event,
-        )
+        merged = Merged(part=part, units=units, base=base, tree=tree, commit=commit)
+        verified = judged(merged, self._prover, self._ended)
         self._session.journal.record(verified)
         return verified
 
-    def _findings(self, extent: Extent, base: TreeId, tree: TreeId) -> Iterator[str]:
-        """What the merged work has brought and blocks."""
-        if extent is Extent.NONE:
-            return
-        before, after = self._prover.findings(base), self._prover.findings(tree)
-        for finding in evidence.added_findings(before.blocking, after.blocking):
-            yield f"{finding.file}:{finding.line} {finding.message}"
-        if quiet := evidence.silent(before, after):
-            yield f"no answer from {evidence.names(quiet)} after the change"
-
-    def _failing_commands(self, commands: Sequence[str], tree: TreeId) -> Iterator[str]:
+    def _ended(self, commands: Sequence[str], tree: TreeId) -> Iterator[tuple[str, int | None]]:
         """The plan's own commands, inside the fence, on a checkout of the tree."""
-        if not commands:
-            return
         parts, journal = self._session.parts, self._session.journal
         env, reads = sees(parts.plan)
         with self._workspace.checkout(tree) as root:
@@ -95,7 +127,7 @@ class Parts:
                 result = parts.processes.run(command)
                 journal.record(
                     CommandRan(
-                        tool="verification",
+                        tool=VERIFICATION,
                         argv=command.argv,
                         exit_code=result.exit_code,
                         stdout=journal.put(result.stdout),
@@ -104,8 +136,7 @@ class Parts:
                         sandbox=parts.processes.level,
                     )
                 )
-                if result.exit_code != 0:
-                    yield f"`{line}` ended with {result.exit_code}"
+                yield line, result.exit_code
 
 
 def _missing(wanted: tuple[str, ...], report: TestReport, flaky: frozenset[str]) -> Iterator[str]:

@@ -29,6 +29,7 @@ from surefoot.verify.blobs import BlobCheck, digests_of
 from surefoot.verify.commits import Stands, git_fault, stands_of
 from surefoot.verify.course import CourseCheck, WholeCheck
 from surefoot.verify.documents import check_documents
+from surefoot.verify.parts import PartCheck
 from surefoot.verify.planning import GateCheck, plan_fault
 from surefoot.verify.record import Check, Proofs, Reader
 from surefoot.verify.rerun import Again, run_again
@@ -284,6 +285,7 @@ class _Verifier:
             checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers(), asks=asks))
             critic = SyntaxCritic(is_test_path)
             checks.append(RoundCheck(proofs=proofs, trees=trees, critic=critic, is_there=present))
+            checks.append(PartCheck(get=self._get, proofs=proofs))
         try:
             fault = self._walk(checks)
         finally:

@@ -1,6 +1,7 @@
 """The run of a plan in one file: with the runs of its units, so that somebody else can hold all of it against itself."""
 
 import random
+import re
 import shutil
 import subprocess
 import zipfile
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from bench.letters import lay, rules, two_that_clash
-from bench.tampering import rechain
+from bench.tampering import anchored, rechain
 
 from surefoot.assembly import Request
 from surefoot.cli.common import surroundings
@@ -17,6 +18,7 @@ from surefoot.codec import encode
 from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import RunAccepted
+from surefoot.events.plans import PartVerified
 from surefoot.events.policy import SandboxEnforced
 from surefoot.gitops.accept import Piece
 from surefoot.gitops.accept import accept as put_onto_branch
@@ -93,6 +95,32 @@ def test_a_units_ledger_that_was_told_anew_is_named(
         fault = verify_run(unpacked, found).fault
     assert fault is not None
     assert f"run {run}: " in fault
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [("reason", "99 tests pass"), ("passed", False), ("tests", ("tests/test_none.py::test_x",))],
+)
+def test_what_is_said_of_a_part_follows_from_what_ran(
+    done: tuple[Path, RunId], tmp_path: Path, field: str, said: object
+) -> None:
+    """The last milestone, which no commit comes after, told otherwise: every hash and the head in the repository fit."""
+    shutil.copytree(done[0], tmp_path / "copy", symlinks=True)
+    project, run_id = there(tmp_path / "copy"), done[1]
+    *_, last = (
+        r for r in read_events(project.ledger_file(run_id)) if isinstance(r.event, PartVerified)
+    )
+
+    def told(recorded: Recorded) -> Event:
+        event = recorded.event
+        if recorded.event_id == last.event_id and isinstance(event, PartVerified):
+            return replace(event, **{field: said})  # type: ignore[arg-type]  # as the cases give it
+        return event
+
+    anchored(project, run_id, rechain(project, run_id, told))
+    fault = verify_run(project, run_id).fault
+    assert fault is not None
+    assert re.match(rf"line \d+ \(part\.verified\): {field}\S* was ", fault), fault
 
 
 def test_a_units_ledger_with_one_bit_changed_is_not_exported(
