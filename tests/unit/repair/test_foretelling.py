@@ -55,6 +55,7 @@ def passing(text: str, words: tuple[str, ...], samples: int) -> Passing:
         changed_files=1,
         words=words,
         examples=(),
+        measured="m.py::first",
         special=None,
     )
 
@@ -104,7 +105,7 @@ def test_a_call_on_which_behaviours_differ_is_asked_about() -> None:
     asked = Asked((r">>> first\(\[1\], \[2\]\)", "[1]"), (r">>> first\(\[3,", "[3, 4,  5, 6]"))
     asked.ask(RIGHT, WRONG)
     assert asked.questions == 2
-    assert (len(asked.foretelling.hits(RIGHT.words)), len(asked.foretelling.hits(WRONG.words))) == (
+    assert (len(asked.foretelling.hits(RIGHT)), len(asked.foretelling.hits(WRONG))) == (
         2,
         0,
     )
@@ -116,7 +117,7 @@ def test_no_call_is_asked_about_twice_and_no_more_than_the_limit() -> None:
     asked.ask(RIGHT, WRONG)
     asked.ask(RIGHT, WRONG)
     assert asked.questions == 1
-    assert len(asked.foretelling.hits(RIGHT.words)) == 1
+    assert len(asked.foretelling.hits(RIGHT)) == 1
 
 
 @pytest.mark.parametrize(("samples", "questions"), [(2, 4), (9, 3)])
@@ -137,18 +138,26 @@ def test_models_put_a_value_in_several_ways(reply: str) -> None:
     """With a fence or without, with the call again or without."""
     asked = Asked((r"first\(\[1\]", reply))
     asked.ask(RIGHT, WRONG)
-    assert len(asked.foretelling.hits(RIGHT.words)) == 1
+    assert len(asked.foretelling.hits(RIGHT)) == 1
 
 
 def test_what_is_no_value_says_nothing() -> None:
     """Nor does a value that no candidate gives."""
     asked = Asked((r">>> first\(\[1\]", "[9]"))
     asked.ask(RIGHT, WRONG)
-    assert (len(asked.foretelling.hits(RIGHT.words)), len(asked.foretelling.hits(WRONG.words))) == (
+    assert (len(asked.foretelling.hits(RIGHT)), len(asked.foretelling.hits(WRONG))) == (
         0,
         0,
     )
-    assert len(asked.foretelling.hits(None)) == 0
+    assert not asked.foretelling.hits(replace(RIGHT, words=None))
+
+
+def test_words_told_on_another_functions_inputs_hit_nothing() -> None:
+    """They stand in the same places, and are about other calls."""
+    asked = Asked((r">>> first\(\[1\]", "[1]"))
+    asked.ask(RIGHT, WRONG)
+    assert asked.foretelling.hits(RIGHT)
+    assert not asked.foretelling.hits(replace(RIGHT, measured="m.py::other"))
 
 
 def test_what_does_not_fit_is_not_asked() -> None:
@@ -171,7 +180,7 @@ def test_foretold_values_turn_the_choice() -> None:
     asked = Asked((r">>> first\(\[1\]", "[1]"), (r">>> first\(\[3,", "[3, 4, 5, 6]"))
     assert asked.choice(RIGHT, WRONG).clusters[0].members[0] is WRONG
     asked.ask(RIGHT, WRONG)
-    heard = [replace(p, foretold=len(asked.foretelling.hits(p.words))) for p in (RIGHT, WRONG)]
+    heard = [replace(p, foretold=len(asked.foretelling.hits(p))) for p in (RIGHT, WRONG)]
     assert asked.choice(*heard).clusters[0].members[0] is heard[0]
 
 

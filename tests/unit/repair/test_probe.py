@@ -5,7 +5,7 @@ import signal
 import sys
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -112,6 +112,29 @@ def test_arguments_are_fresh_each_time(under_test: types.ModuleType) -> None:
     words = said(probe, "checked")
     assert words is not None
     assert [shown_value(w) for w in words] == ["2", "2"]
+
+
+def test_what_gives_nothing_is_told_by_what_it_makes_of_its_arguments(
+    under_test: types.ModuleType,
+) -> None:
+    """Where it gives something, and where it leaves them as they were, only by what it gives."""
+
+    def words(f: Callable[[list[int]], object]) -> Words | None:
+        under_test.f = f
+        inputs = (([2, 1],), ([],))
+        probe = probe_of(MODULE, "f", "test_f.py", inputs=inputs, checked=(), examples=())
+        return said(probe, "behaviour")
+
+    def doubled(items: list[int]) -> None:
+        items[:] = [2 * n for n in items]
+
+    up, twice, kept = words(list.sort), words(doubled), words(lambda items: None)
+    assert up is not None
+    assert twice is not None
+    assert kept is not None
+    assert len({up[0], twice[0], kept[0]}) == 3
+    assert up[1] == twice[1] == kept[1]
+    assert words(sorted) == words(lambda items: items.sort() or items)
 
 
 def test_checked_calls_and_examples(under_test: types.ModuleType) -> None:

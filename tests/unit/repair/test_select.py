@@ -202,6 +202,62 @@ def test_a_line_that_an_answer_wrote_anew_is_no_slip() -> None:
     assert choose([left, told], WEIGHTS).taken is told
 
 
+def test_an_answer_that_does_what_mends_a_slip_is_its_second_voice() -> None:
+    """In other words than the line that was filled in; what does the same as the slip wherever they are compared stands apart."""
+    left = passing("left", "a b", samples=2, edited=True, prior=0.7)
+    slip = passing("slip", "a c", samples=1, likely=6.0, beyond=("a", "b"))
+    anew = passing("anew", "a c", samples=1, fresh=1)
+    assert choose([left, slip, anew], WEIGHTS).taken in (slip, anew)
+    assert choose([left, slip], WEIGHTS).taken is None
+    unseen = replace(slip, words=("a", "b"), beyond=("a", "b"))
+    assert len(choose([left, unseen], WEIGHTS).clusters) == 2
+
+
+def test_words_about_two_functions_are_not_compared() -> None:
+    """Few words of one leave those of the other as they are, and what both begin with is no agreement."""
+    right = [
+        passing(f"right {n}", "a b c d", samples=1, measured="f", fresh=1, changed_lines=n)
+        for n in (1, 2, 3)
+    ]
+    wrong = passing("wrong", "a b x y", edited=True, prior=0.9, measured="f")
+    other = passing("other", "a b", edited=True, prior=0.9, measured="g")
+    choice = choose([*right, wrong, other], WEIGHTS)
+    assert sorted(len(c.members) for c in choice.clusters) == [1, 1, 3]
+
+
+def test_examples_of_two_functions_are_not_compared() -> None:
+    """One without examples holds as many as it can."""
+    helper = passing("helper", "a b", samples=4, edited=True, prior=0.5, measured="f")
+    caller = passing("caller", "a b", edited=True, prior=0.5, measured="g", examples=(True,))
+    assert choose([helper, caller], WEIGHTS).taken is helper
+
+
+def test_what_ends_on_few_inputs_is_compared_with_nothing() -> None:
+    """Else only those would be left on which everything that passes agrees. One that is slow on some is compared on the others."""
+    right = [
+        passing(f"right {n}", "a b c d e f g h", samples=1, fresh=1, changed_lines=n)
+        for n in (1, 2, 3)
+    ]
+    wrong = passing("wrong", "a b c d e x y z", edited=True, prior=0.9)
+    hangs = passing("hangs", "a b c d e ? ? ?", edited=True, prior=0.9)
+    choice = choose([*right, wrong, hangs], WEIGHTS)
+    assert sorted(len(c.members) for c in choice.clusters) == [1, 1, 3]
+    assert not next(c for c in choice.clusters if hangs in c.members).told
+    slow = passing("slow", "a b c d e f ? ?", samples=1)
+    assert sorted(len(c.members) for c in choose([*right, wrong, slow], WEIGHTS).clusters) == [1, 4]
+
+
+def test_an_input_on_which_most_raise_what_they_mean_to_is_compared() -> None:
+    """By accident it is one that nobody gives; a candidate that does not raise there does something else."""
+    right = [
+        passing(f"right {n}", "a !ValueError", samples=1, fresh=1, changed_lines=n) for n in (1, 2)
+    ]
+    wrong = passing("wrong", "a b", edited=True, prior=0.9)
+    assert len(choose([*right, wrong], WEIGHTS).clusters) == 1
+    meant = [replace(p, raises=frozenset({"ValueError"})) for p in right]
+    assert len(choose([*meant, wrong], WEIGHTS).clusters) == 2
+
+
 def test_answers_that_had_not_seen_the_code_are_not_outvoted() -> None:
     """Whoever saw it may have left a second fault that no known test shows, and what belongs in the changed place says nothing of one."""
     edit = passing("edit", "a b", samples=2, edited=True, prior=0.9, likely=6.0)

@@ -434,8 +434,11 @@ class Evidence:
         probing = self._witnesses.probing
         files = self._changed_files(candidate)
         words, apart = probing.behaviour(candidate, suspect)
+        raises = raised_in(after) if after else frozenset()
         return Passing(
             candidate=candidate,
+            measured=suspect.key,
+            raises=raises,
             samples=0,
             edited=False,
             prior=0.0,
@@ -445,7 +448,7 @@ class Evidence:
             changed=frozenset(s.key for s in changed),
             words=words,
             apart=(*apart, *probing.strange(candidate, suspect)),
-            lost=probing.lost(words, suspect, raised_in(after) if after else ()),
+            lost=probing.lost(words, suspect, raises),
             unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),
             unlike=probing.unlike(candidate, suspect),

@@ -12,8 +12,8 @@ from surefoot.execute.repair.examples import value_of
 from surefoot.execute.repair.graft import head_of
 from surefoot.execute.repair.inputs import Arguments
 from surefoot.execute.repair.plain import plain
-from surefoot.execute.repair.probe import STUCK, Words
-from surefoot.execute.repair.select import Choice
+from surefoot.execute.repair.probe import STUCK
+from surefoot.execute.repair.select import Choice, Passing
 from surefoot.execute.repair.views import Shown
 from surefoot.kernel.ports import Asker, Notebook
 
@@ -30,6 +30,8 @@ class Foretelling:
         self._told: dict[int, str] = {}
         """Words by place of the behaviour."""
         self._asked: set[int] = set()
+        self._of = ""
+        """Key of the suspect."""
 
     def ask(self, choice: Choice, shown: Shown, failure: str, inputs: Sequence[Arguments]) -> None:
         """Ask about a few calls on which the two behaviours differ that most speaks for, the shortest first; about more of them while the choice is open."""
@@ -39,6 +41,7 @@ class Foretelling:
         if len(rivals) < 2 or any(len(words) != len(inputs) for words in rivals[:2]):  # noqa: PLR2004
             return
         one, other = rivals[:2]
+        self._of = shown.suspect.key
         calls = {
             place: f"{shown.name}({', '.join(map(repr, inputs[place]))})"
             for place in range(len(inputs))
@@ -68,9 +71,10 @@ class Foretelling:
             if word is not None:
                 self._told[place] = word
 
-    def hits(self, words: Words | None) -> frozenset[int]:
-        """The calls on which a behaviour gives what was foretold, by their places."""
-        if words is None:
+    def hits(self, passing: Passing) -> frozenset[int]:
+        """The calls on which a candidate gives what was foretold, by their places."""
+        words = passing.words
+        if words is None or passing.measured != self._of:
             return frozenset()
         return frozenset(p for p, word in self._told.items() if words[p : p + 1] == (word,))
 

@@ -235,7 +235,7 @@ class Hunt:
     def choice(self, without: frozenset[str] = frozenset()) -> Choice:
         """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
         passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in without]
-        hits = [self._foretelling.hits(p.words) for p in passing]
+        hits = [self._foretelling.hits(p) for p in passing]
         shared = frozenset[int].intersection(*hits) if hits[1:] else frozenset[int]()
         heard = [
             replace(

@@ -6,13 +6,13 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from surefoot.execute.repair.candidates import FILL, mark
-from surefoot.execute.repair.probe import RAISED, STUCK, Words
+from surefoot.execute.repair.probe import GIVEN_UP, RAISED, STUCK, Words
 from surefoot.values import Candidate
 
 _NONE: Final[Mapping[str, int]] = MappingProxyType({})
@@ -109,6 +109,10 @@ class Passing:
     """What it did on each generated input; None when that could not be found out."""
     examples: tuple[bool, ...]
     """Which examples of docstring and issue hold."""
+    measured: str = ""
+    """Key of the suspect on whose inputs and examples it was run; words of two of them say nothing of each other."""
+    raises: frozenset[str] = frozenset()
+    """Names of the exceptions that its file raises."""
     special: str | None
     """Why it is never taken: how it answers single test inputs by name, or what it takes and does not read; None else."""
     changed: frozenset[str] = frozenset()
@@ -463,19 +467,20 @@ def b7(passing: Passing, expected_pass: float, weights: Weights, max_files: int)
 
 def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]:
     """Candidates by behaviour, what most speaks for first."""
-    comparable = _comparable(passing)
-    groups: dict[tuple[Words, str, bool], list[Passing]] = {}
+    compared = _Comparison(passing, weights)
+    groups: dict[tuple[str, Words, str, bool], list[Passing]] = {}
     for item in passing:
-        words = comparable(item)
+        words = compared.words(item)
         # Passing is not right: of what nothing tells the behaviour, equal code alone does the same for certain.
         code = "" if words else mark(item.candidate)
         # What differs only on inputs that perhaps nobody gives would else be put together.
-        groups.setdefault((words, code, bool(item.beyond)), []).append(item)
+        alike = bool(item.beyond) and compared.words(item) == compared.part(item, item.beyond)
+        groups.setdefault((item.measured if words else "", words, code, alike), []).append(item)
     least = min((p.changed_lines for p in passing), default=1)
     shares = _shares(list(groups.values()))
     found = [
         replace(_cluster(members, weights, least, share), told=bool(words))
-        for ((words, *_), members), share in zip(groups.items(), shares, strict=True)
+        for ((_, words, *_), members), share in zip(groups.items(), shares, strict=True)
     ]
     return tuple(
         sorted(found, key=lambda c: (-c.weight, c.members[0].changed_lines, _name(c.members[0])))
@@ -549,14 +554,16 @@ def _name(passing: Passing) -> str:
 
 
 def _best_examples(passing: Sequence[Passing]) -> list[Passing]:
-    """Those that hold most examples and pass most of the tests that nobody asked for.
+    """Those that hold most examples of their function and pass most of the tests that nobody asked for.
 
     Of many edits on top of others one does what an example shows by chance, or because the example is wrong: they stand
     beside what holds fewer, and put nothing aside.
     """
     leading = [p for p in passing if not p.is_patchwork] or passing
-    most = max(sum(_good(p)) for p in leading)
-    return [p for p in passing if sum(_good(p)) >= most]
+    most: dict[str, int] = {}
+    for p in leading:
+        most[p.measured] = max(most.get(p.measured, 0), sum(_good(p)))
+    return [p for p in passing if sum(_good(p)) >= most.get(p.measured, 0)]
 
 
 def _good(passing: Passing) -> tuple[bool, ...]:
@@ -589,21 +596,50 @@ def _led(kept: Sequence[Passing], passing: Sequence[Passing]) -> list[Passing]:
     return list(kept) if kept and leads else list(passing)
 
 
-def _comparable(passing: Sequence[Passing]) -> Callable[[Passing], Words]:
-    """What of the words to compare: inputs on which nobody stuck and at most half of all raised; none where nothing was told.
+class _Comparison:
+    """What of the words to compare, for each function on whose inputs they were told.
 
-    An input that makes most candidates raise is one that no caller gives.
+    These are inputs on which nobody stuck and at most half of all raised by accident: one that makes most candidates raise is
+    one that no caller gives, unless they mean it. What ends on few inputs, or tells of few, is compared with nothing: else
+    little would be left on which the others differ.
     """
-    told = [p.words for p in passing if p.words is not None]
-    length = min((len(w) for w in told), default=0)
-    good = [
-        place
-        for place in range(length)
-        if all(w[place] != STUCK for w in told)
-        and 2 * sum(w[place].startswith(RAISED) for w in told) <= len(told)
-    ]
 
-    def words(item: Passing) -> Words:
-        return tuple(item.words[place] for place in good) if item.words is not None else ()
+    def __init__(self, passing: Sequence[Passing], weights: Weights) -> None:
+        self._fit: set[str] = set()
+        self._places: dict[str, list[int]] = {}
+        told: dict[str, list[tuple[Passing, Words]]] = {}
+        for item in passing:
+            if item.words is not None:
+                told.setdefault(item.measured, []).append((item, item.words))
+        for measured, group in told.items():
+            length = max(len(words) for _, words in group)
+            whole = [(p, words) for p, words in group if len(words) == length]
+            answered = [any(w[n] != STUCK for _, w in whole) for n in range(length)]
+            most = max(GIVEN_UP - 1, weights.broken * sum(answered))
+            fit = [
+                (p, words)
+                for p, words in whole
+                if sum(a and w == STUCK for a, w in zip(answered, words, strict=True)) <= most
+            ]
+            self._fit |= {_name(p) for p, _ in fit}
+            self._places[measured] = [
+                n
+                for n in range(length)
+                if all(words[n] != STUCK for _, words in fit)
+                and 2 * sum(_raised(p, words[n]) for p, words in fit) <= len(fit)
+            ]
 
-    return words
+    def words(self, item: Passing) -> Words:
+        """What an item does there; empty where that is not known or is compared with nothing."""
+        return self.part(item, item.words) if _name(item) in self._fit else ()
+
+    def part(self, item: Passing, words: Words | None) -> Words:
+        """What stands in these places of words that were told on the same inputs."""
+        return tuple(
+            (words or ())[n] for n in self._places.get(item.measured, ()) if n < len(words or ())
+        )
+
+
+def _raised(item: Passing, word: str) -> bool:
+    """Whether a word tells of an exception that the code does not raise itself."""
+    return word.startswith(RAISED) and word.removeprefix(RAISED) not in item.raises
