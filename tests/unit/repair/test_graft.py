@@ -157,13 +157,22 @@ def test_an_import_stands_apart_from_what_is_none(before: str, after: str) -> No
         ),
         ("def f(a):\n    return a", "def f(a):"),
         ("def f(a): return a", ""),
-        ('def f(a):\n    """Doc only."""', ""),
+        ('def f(a):\n    """Doc."""', 'def f(a):\n    """Doc."""'),
+        ('def f(a, b="#:"):  # of two\n    return a', 'def f(a, b="#:"):  # of two'),
     ],
 )
 def test_heads(text: str, head: str) -> None:
     """A head is decorators, signature and docstring; a function that cannot be cut there has none."""
     assert head_of(text) == head
     assert short_head_of(text) == head.replace("Doc.", "...")
+
+
+def test_a_function_that_only_says_what_it_is_for_keeps_that() -> None:
+    """The usual stub: its docstring stays, to the letter, over the body that is written."""
+    text = 'def total(values):\n    """Add up: ``total([1])``."""\n'
+    source, unit = prepared(text)
+    code = "def total(values):\n    return sum(values)"
+    assert splice(source, unit, graft(unit, code), (), ()) == f"{text}    return sum(values)\n"
 
 
 def test_a_short_head_has_one_row_for_a_docstring() -> None:

@@ -70,6 +70,8 @@ def test_tests_of_the_same_functions_come_first() -> None:
     report = passed(*names, wall_s={names[2]: 2.0})
     assert wider_tests(report, [FAILING], files, most_s=2.15) == (names[2], names[1])
     assert wider_tests(report, [FAILING], files, most_s=9.0) == (names[2], names[1], names[0])
+    slowed = passed(*names, wall_s={names[2]: 99.0})
+    assert wider_tests(slowed, [FAILING], files, most_s=9.0) == (names[1], names[0])
 
 
 def step(intent: StepIntent, *paths: str) -> PlanStep:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from surefoot.execute.repair.reproduce import Reproduced
+from surefoot.execute.repair.reproduce import Reproduced, keeps_to_issue
+from surefoot.execute.source import parse, units
 from surefoot.values import FileEdit, TestOutcome, TestResult
 
 HEAD = "import pytest\nfrom shop import total\n\n\n"
@@ -39,3 +40,32 @@ def test_what_a_test_expects_first_is_told(body: str, told: str) -> None:
     result = TestResult(test_id="tests/test_total.py::test_total", outcome=TestOutcome.FAILED)
     edit = FileEdit(path="tests/test_total.py", text=text)
     assert Reproduced(edit=edit, failing=(result,), how="model").told == told
+
+
+@pytest.mark.parametrize(
+    ("expected", "kept"),
+    [
+        ("3", True),
+        ("total([1]) + 3", True),
+        ("[3, 4]", True),
+        ("0", True),
+        ("'paid'", True),
+        ("9", False),
+        ("-9", False),
+        ("-3", False),
+        ("5", False),
+        ("pytest.approx(9.5)", False),
+        ("pytest.approx(3)", True),
+        ("[1][0] + 8", False),
+        ("float('3.5')", False),
+        ("'due'", False),
+    ],
+)
+def test_a_test_expects_what_the_issue_says(expected: str, *, kept: bool) -> None:
+    """Also behind a sign, inside `approx` and in a sum; a digit of another number is not said."""
+    source = parse("shop.py", "def total(values):\n    return values\n")
+    assert source is not None
+    (unit,) = units(source)
+    issue = 'On line 15 `total([1])` gives 4, and not 3. Then the list [3, 4] is "paid".'
+    test = f"def test_total():\n    assert total([1]) == {expected}\n"
+    assert keeps_to_issue(test, unit, issue) is kept

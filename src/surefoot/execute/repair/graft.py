@@ -36,7 +36,7 @@ def graft(unit: CodeUnit, code: str) -> str:
     code = _decorated(_restepped(without_comments(code), unit.text), unit.text)
     old_head, old_body = _halves(unit.text)
     new_head, new_body = _halves(code)
-    if not old_body or not new_body:
+    if not old_head or not new_body:
         return code
     head = (
         old_head if _parameters(unit.text) == _parameters(code) else _with_doc(new_head, old_head)
@@ -79,7 +79,7 @@ def _decorated(code: str, original: str) -> str:
 
 
 def _halves(text: str) -> tuple[list[str], list[str]]:
-    """Lines of decorators, `def` and docstring; lines of the rest. The rest is empty when it cannot be told apart."""
+    """Lines of decorators, `def` and docstring; lines of the rest. Both are empty when they cannot be told apart."""
     tree = tree_of(text)
     if tree is None or not tree.body or not isinstance(tree.body[0], FunctionNode):
         return [], []
@@ -87,21 +87,18 @@ def _halves(text: str) -> tuple[list[str], list[str]]:
     body = node.body[1:] if docstring_node(node) is not None else node.body
     rows = text.split("\n")
     head_end = (
-        node.body[0].end_lineno if docstring_node(node) is not None else _head_end(node, rows)
+        node.body[0].end_lineno if docstring_node(node) is not None else _head_end(node, text)
     )
-    if not body or head_end is None or body[0].lineno <= head_end:
+    if head_end is None or (body and body[0].lineno <= head_end):
         return [], []
     return rows[:head_end], rows[head_end:]
 
 
-def _head_end(node: FunctionNode, rows: Sequence[str]) -> int | None:
+def _head_end(node: FunctionNode, text: str) -> int | None:
     """Number of the line on which the `def` ends; None when the body begins on it."""
-    line = node.body[0].lineno - 1
-    while line >= node.lineno:
-        if rows[line - 1].split("#")[0].rstrip().endswith(":"):
-            return line
-        line -= 1
-    return None
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    ends = [t.start[0] for t in tokens if t.exact_type == tokenize.NEWLINE]
+    return next((n for n in ends if node.lineno <= n < node.body[0].lineno), None)
 
 
 def head_of(text: str) -> str:

@@ -55,6 +55,10 @@ _DECIMAL: Final = re.compile(r"[-+]?\d+\.(\d+)")
 _CONSTANTS: Final = frozenset({"True", "False", "None"})
 _EVERYDAY: Final = frozenset({"0", "1", "-1", "True", "False", "None", "''", "[]", "{}", "()"})
 
+_MAKES_VALUES: Final = frozenset(
+    {"approx", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
@@ -324,7 +328,7 @@ def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailur
     test = propose_test(question, ports.asker, ports.notebook)
     if test is None or isinstance(test, ModelFailure):
         return test
-    if not _keeps_to_issue(test, unit, issue):
+    if not keeps_to_issue(test, unit, issue):
         return None
     name = re.search(r"def\s+(\w+)", test)
     if name is None:
@@ -333,7 +337,7 @@ def _by_model(ports: Ports, target: _Named, number: int) -> _Draft | ModelFailur
     return _Draft(text=text, tests=(name[1],), how="model")
 
 
-def _keeps_to_issue(test: str, unit: CodeUnit, issue: str) -> bool:
+def keeps_to_issue(test: str, unit: CodeUnit, issue: str) -> bool:
     """Whether a test calls the function and expects only what the issue or the docstring says."""
     tree = tree_of(test)
     if tree is None:
@@ -342,15 +346,37 @@ def _keeps_to_issue(test: str, unit: CodeUnit, issue: str) -> bool:
         return False
     if not any(isinstance(n, ast.Assert) for n in ast.walk(tree)) and "raises" not in test:
         return False
-    said = "".join((issue + head_of(unit.text)).split()).replace('"', "'")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
-            for side in (node.test.left, *node.test.comparators):
-                if isinstance(side, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set):
-                    text = "".join(ast.unparse(side).split()).replace('"', "'")
-                    if text not in _EVERYDAY and text not in said:
-                        return False
-    return True
+    said = f"{issue}\n{head_of(unit.text)}"
+    sides = (
+        side
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare)
+        for side in (node.test.left, *node.test.comparators)
+    )
+    return all(_is_said(value, said) for side in sides for value in _literals(side))
+
+
+def _literals(node: ast.AST) -> Iterator[str]:
+    """The outermost literals of an expression, as source; also those that it computes with, or makes a value of."""
+    if isinstance(node, ast.Call) and last_name(node.func) not in _MAKES_VALUES:
+        return
+    if isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+    ):
+        yield ast.unparse(node)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _literals(child)
+
+
+def _is_said(value: str, said: str) -> bool:
+    """Whether a text has a value as it stands, or nobody needs to say it; a number that is part of another one is not said."""
+    if value in _EVERYDAY:
+        return True
+    if value[-1].isdigit():
+        return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", said) is not None
+    squeezed = ["".join(text.split()).replace('"', "'") for text in (value, said)]
+    return squeezed[0] in squeezed[1]
 
 
 # --- whether it fails for the right reason -------------------------------------------------------
