@@ -261,7 +261,6 @@ class _Round:
 
     def _settle(self, hunt: Hunt, choice: Choice, goal: _Goal, trials: Trials) -> bool:
         """Hold the choice against all tests in a fresh process and put it into the worktree; the next best if it fails."""
-        without: set[str] = set()
         for _ in range(_FRESH_TRIES):
             if choice.taken is None:
                 break
@@ -271,9 +270,8 @@ class _Round:
             if not told:
                 self._apply(taken, choice, goal, trials)
                 return True
-            without.add(taken.candidate.candidate_id)
             trials.tell(taken.candidate, told, 0.0)
-            choice = hunt.choice(frozenset(without))
+            choice = hunt.without(taken)
         self._learn("selection", choice.reason)
         return False
 

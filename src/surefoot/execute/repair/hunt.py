@@ -118,6 +118,7 @@ class Hunt:
         self._asker = ports.asker
         self._task = ports.task
         self._notebook = ports.notebook
+        self._search = SyntaxSearch(case.files.product, trials, probing, limits)
         self._model = _ModelState()
         self._weights = self._asked_for()
         self._shown = [
@@ -136,6 +137,8 @@ class Hunt:
         """Behaviours whose code was read once more before it is taken."""
         self._beyond: dict[str, Words] = {}
         """By id of a candidate that came of it, the behaviour that left a slip."""
+        self._out: set[str] = set()
+        """Ids of candidates that failed elsewhere."""
         self._told: set[str] = set()
         """Those of them that a word of the docstring made of it."""
 
@@ -167,8 +170,7 @@ class Hunt:
 
     def run(self, *, edit: bool = True) -> Choice:
         """Search; the choice says what to take, if anything. Without `edit` only the model is asked."""
-        product = self._case.files.product
-        search = SyntaxSearch(product, self._trials, self._probing, self._limits)
+        search = self._search
         if edit:
             self._singles(search)
         choice = self._weighed()
@@ -232,9 +234,14 @@ class Hunt:
         """Whether the run's time is up, or somebody locked the repository: what is found so far is all there is."""
         return self._task.left_s() <= 0 or self._task.locked() is not None
 
-    def choice(self, without: frozenset[str] = frozenset()) -> Choice:
-        """What the evidence says now; `without` are ids of candidates that failed elsewhere."""
-        passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in without]
+    def without(self, taken: Passing) -> Choice:
+        """What the evidence says when a candidate failed elsewhere; what is next is weighed and read like the first one."""
+        self._out.add(taken.candidate.candidate_id)
+        return self._read_again(self._weighed(), self._search)
+
+    def _choice(self) -> Choice:
+        """What the evidence says now."""
+        passing = [p for p in self._evidence.passing if p.candidate.candidate_id not in self._out]
         hits = [self._foretelling.hits(p) for p in passing]
         shared = frozenset[int].intersection(*hits) if hits[1:] else frozenset[int]()
         heard = [
@@ -265,7 +272,7 @@ class Hunt:
 
     def _weighed(self) -> Choice:
         """The choice, after the leading behaviours that one function's code decides have been weighed by a model that fills gaps."""
-        choice = self.choice()
+        choice = self._choice()
         if not self._asker.fills_gaps or self._halted():
             return choice
         leading = [group.members[0] for group in choice.clusters[: self._limits.weighed]]
@@ -281,7 +288,7 @@ class Hunt:
             gains = self._infilling.gains(shown, list(codes.values()))
             self._likely.update(zip(codes, gains, strict=True))
             weighed = weighed or bool(codes)
-        return self.choice() if weighed else choice
+        return self._choice() if weighed else choice
 
     def _read_again(self, choice: Choice, search: SyntaxSearch) -> Choice:
         """The choice, after the rest of the function that is to be taken was read: a second fault may stand in a line that no known test holds.
@@ -468,7 +475,7 @@ class Hunt:
         """
         edits = [
             (passing, code)
-            for group in self.choice().clusters
+            for group in self._choice().clusters
             for passing in group.members
             if (passing.edited or passing.is_filled)
             and (code := self._edited(shown, passing)) not in {None, shown.code}
@@ -547,7 +554,7 @@ class Hunt:
 
     def _beside(self, shown: Shown) -> Candidate | None:
         """The likeliest edit that passes, where it changes the suspect and others: no answer for the suspect alone would pass."""
-        passing = [p for group in self.choice().clusters for p in group.members if p.edited]
+        passing = [p for group in self._choice().clusters for p in group.members if p.edited]
         best = max(passing, key=lambda p: p.prior, default=None)
         return best.candidate if best is not None and best.changed > {shown.suspect.key} else None
 
