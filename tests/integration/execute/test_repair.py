@@ -3,6 +3,7 @@
 import json
 import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.shop import BREAKS, CODE, DISCOUNT, ONLY_THE_TEST, RIGHT, TESTS, Shop
@@ -836,13 +837,16 @@ def test_none():
 
 
 def test_of_equals_the_one_that_the_docstring_names_is_given(tmp_path: Path) -> None:
-    """No test gives equals, and every answer forgets them."""
+    """No test gives equals, and every answer forgets them; of what thinks of them the smallest is taken."""
     shop = Shop(tmp_path, SHORTER_TESTS, code=SHORTER, max_candidates=1_000)
     line = "    return sorted([one, other], key=len)[1]\n"
     answer = SHORTER.replace(line, "    return one if len(one) < len(other) else other\n")
     run = shop.solve([{"pattern": "shorter", "reply": answer}], issue="`shorter` gives the longer")
     assert run["status"] == "complete", shop.explained(run)
-    assert "len(one) <= len(other)" in shop.show(f"{run['commit']}:shop.py")
+    done: dict[str, Any] = {}
+    exec(shop.show(f"{run['commit']}:shop.py"), done)
+    assert done["shorter"]("ab", "cd") == "ab"
+    assert done["shorter"]("abc", "cd") == "cd"
 
 
 CART = '''"""Carts."""
