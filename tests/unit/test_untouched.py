@@ -17,6 +17,9 @@ FILES = (
     "tests/fixtures/sample.py",
     "tests/seen.txt",
     "web/add.test.js",
+    "t/add.t",
+    "shell/add.bats",
+    "php/add.phpt",
 )
 
 
@@ -51,6 +54,9 @@ def replaced(path: Path) -> None:
         ("tests/fixtures/sample.py", False),
         ("tests/seen.txt", False),
         ("web/add.test.js", True),
+        ("t/add.t", True),
+        ("shell/add.bats", True),
+        ("php/add.phpt", True),
     ],
 )
 @pytest.mark.parametrize("change", [put_back, replaced, Path.unlink])
@@ -69,3 +75,17 @@ def test_which_files_are_held(
     report = held_to(before, tmp_path, COMPLETE)
     assert report.state is (ReportState.FORGED if told else ReportState.COMPLETE)
     assert (path in report.reason) is told
+
+
+def test_a_run_with_a_file_that_cannot_be_collected_is_held_to_its_tests(tmp_path: Path) -> None:
+    """What passed in such a run counts, so it is forged like a complete one; a run that proves nothing stays what it is."""
+    test = tmp_path / "test_calc.py"
+    test.write_text("x")
+    before = stamps(tmp_path)
+    test.unlink()
+    for state, then in (
+        (ReportState.COLLECTION_ERROR, ReportState.FORGED),
+        (ReportState.TIMEOUT, ReportState.TIMEOUT),
+    ):
+        report = TestReport(command=("t",), state=state, exit_code=2)
+        assert held_to(before, tmp_path, report).state is then

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from surefoot.suite.layout import LANGUAGES, SKIPPED
 from surefoot.suite.paths import is_test_path
-from surefoot.values import ReportState, TestReport
+from surefoot.values import SETTLED, ReportState, TestReport
 
 Stamps: TypeAlias = Mapping[str, tuple[int, int]]
 """Inode and time of the last change of each test file, which no process can set: one that was put back is seen, too."""
@@ -16,6 +16,13 @@ Stamps: TypeAlias = Mapping[str, tuple[int, int]]
 _DATA: Final = frozenset({"__fixtures__", "__mocks__", "__snapshots__", "fixtures", "testdata"})
 """Folders of what tests read, and may write where they stand."""
 _PASSED_BY: Final = SKIPPED | _DATA
+_SOURCES: Final = frozenset(LANGUAGES) | frozenset(
+    {
+        ".bats", ".clj", ".cljs", ".cxx", ".dart", ".erl", ".ex", ".exs", ".feature", ".fs", ".groovy", ".hs", ".jl", ".kts",
+        ".lua", ".m", ".ml", ".mm", ".nim", ".phpt", ".scala", ".t", ".tcl", ".vb", ".zig",
+    }
+)  # fmt: skip
+"""Of languages that have words of their own, and of those whose tests run by a command all the same."""
 
 
 def stamps(root: Path) -> Stamps:
@@ -25,7 +32,7 @@ def stamps(root: Path) -> Stamps:
 
 def held_to(before: Stamps, root: Path, report: TestReport) -> TestReport:
     """The report, which is forged where one of these files was written, replaced or removed since."""
-    if report.state is not ReportState.COMPLETE:
+    if report.state not in SETTLED:  # no other report passes anything
         return report
     now = stamps(root)
     changed = next((path for path, stamp in sorted(before.items()) if now.get(path) != stamp), None)
@@ -41,7 +48,7 @@ def _sources(root: Path) -> Iterator[PurePosixPath]:
         folders[:] = [n for n in folders if n not in _PASSED_BY and not n.startswith(".")]
         for name in files:
             path = here / name
-            if path.suffix in LANGUAGES and is_test_path(str(path)):
+            if path.suffix in _SOURCES and is_test_path(str(path)):
                 yield path
 
 
