@@ -183,7 +183,7 @@ def _complete(
         return Verdict(
             state=ReportState.FOREIGN_CODE, results=given, foreign=heard.foreign, reason=why
         )
-    if heard.internal or (heard.collected and heard.end in BROKEN_OFF):
+    if heard.internal or _is_broken_off(heard, given, expected):
         why = heard.internal or f"the runner ended with {heard.end}: {BROKEN_OFF[heard.end or 2]}"
         return Verdict(state=ReportState.CRASHED, results=given, reason=why)
     if wrong := _wrong_ids(heard, results, None if heard.broken else expected):
@@ -230,12 +230,27 @@ def _softened(heard: Heard) -> str | None:
     return None
 
 
+_USAGE: Final = 4
 BROKEN_OFF: Final = {
     2: "somebody ended it early, e.g. `pytest.exit()` or ctrl-C",
     3: "it broke",
-    4: "it does not accept its configuration or arguments",
+    _USAGE: "it does not accept its configuration or arguments",
 }
 """pytest's exit codes for a run that did not come to its end."""
+
+
+def _is_broken_off(
+    heard: Heard, given: tuple[TestResult, ...], expected: Sequence[str] | None
+) -> bool:
+    """Whether tests ran or would have, and the run did not come to its end.
+
+    It may end while files are still read, so that nothing is collected and only files have results. Of ids that it was
+    asked for and does not find pytest says 4, too; those are told one by one.
+    """
+    if heard.end not in BROKEN_OFF:
+        return False
+    not_found = heard.end == _USAGE and expected is not None
+    return bool(heard.collected) or (bool(given) and not not_found)
 
 
 def _wrong_ids(

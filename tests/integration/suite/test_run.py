@@ -173,6 +173,15 @@ def test_a_broken_product_is_a_collection_error_of_its_tests(calc: Path, open_su
     assert "SyntaxError" in report.results[0].message
 
 
+def test_a_collection_that_is_ended_early_is_not_a_pass(calc: Path, open_suite: Open) -> None:
+    """A file that was skipped before stands for none of the tests that did not run."""
+    hook = "import pytest\ndef pytest_collection_modifyitems(): pytest.exit('set DB_URL')\n"
+    (calc / "tests" / "conftest.py").write_text(hook)
+    (calc / "tests" / "test_a.py").write_text("import pytest\npytest.importorskip('nowhere')\n")
+    report = open_suite(calc).run(calc)
+    assert (report.state, "pytest.exit" in report.reason) == (ReportState.CRASHED, True), report
+
+
 def test_nothing_collected_is_not_a_pass(write: Write, open_suite: Open) -> None:
     """An empty suite has a state of its own."""
     root = write({"test_none.py": "x = 1\n"})

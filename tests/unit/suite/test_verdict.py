@@ -175,3 +175,13 @@ def test_a_run_with_tests_left_out_is_none_with_a_file_that_cannot_be_collected(
     left = [r for r in good() if r.get("id") != "t.py::b" and r["kind"] != "end"]
     channel = signed([broken, *left, {"kind": "end", "exit_code": end}])
     assert verdict(channel, exit_code=end).state is state
+
+
+@pytest.mark.parametrize("kind", ["collect-skip", "collect-error"])
+@pytest.mark.parametrize("end", [2, 4])
+def test_a_run_that_is_ended_while_files_are_read_is_not_believed(end: int, kind: str) -> None:
+    """No test ran, whatever was said of single files before: neither a whole run nor one with a file less."""
+    entry = {"kind": kind, "id": "u.py", "message": "no x", "detail": "", "frames": []}
+    channel = signed([entry, {"kind": "end", "exit_code": end}])
+    found = verdict(channel, exit_code=end)
+    assert (found.state, f"ended with {end}" in found.reason) == (ReportState.CRASHED, True), found
