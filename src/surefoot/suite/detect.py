@@ -74,10 +74,8 @@ def _passed_on(names: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
 
 
 def _is_carried(root: Path, path: str, bounds: Bounds) -> bool:
-    """Whether a path may be carried; a folder with files that git tracks is in every tree, each time as it is there."""
-    if (root / path).is_dir() and bounds.is_tracked(path):
-        return False
-    return not bounds.is_led_out(root / path)
+    """Whether a path may be carried; what git tracks is in every tree as it is there, also where that is empty or gone."""
+    return not bounds.is_tracked(path) and not bounds.is_led_out(root / path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,7 +165,7 @@ def parse(path: Path) -> ast.Module | None:
 def carried(root: Path) -> tuple[str, ...]:
     """Files that tests need and that git usually ignores: built extensions, generated versions, node_modules.
 
-    A file that the tree under test has itself is not carried, so tracked files may be named here.
+    Tracked files may be named here; whoever asks leaves them out.
     """
     built = (p for p in walk(root) if p.suffix in {".so", ".pyd"} or _is_version(root, p))
     folders = (p for p in root.iterdir() if p.is_dir() and not p.is_symlink())

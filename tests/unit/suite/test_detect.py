@@ -270,12 +270,13 @@ def test_ignored_files_that_tests_need_are_carried(write: Write) -> None:
 
 
 def test_what_git_tracks_of_them_is_not_carried(write: Write) -> None:
-    """Every tree has its own; a tracked file stays named, since it is never put where the tree has it."""
-    files = ("node_modules/a.js", "web/node_modules/a.js", "pkg/fast.so")
-    root = write({"tests/test_x.py": PLAIN, **dict.fromkeys(files, "")})
-    tracked = {"node_modules", "pkg/fast.so"}
+    """Every tree has its own, or none: what a change empties or deletes is not put back for its tests."""
+    files = ("node_modules/a.js", "web/node_modules/a.js", "pkg/fast.so", "pkg/slow.so")
+    table = {"pkg/conversion.py": '"""Units; the table is generated from units.csv."""\n'}
+    root = write({"tests/test_x.py": PLAIN, **dict.fromkeys(files, ""), **table})
+    tracked = {"node_modules", "pkg/conversion.py", "pkg/fast.so"}
     plan = found(root, is_tracked=lambda path: path in tracked)
-    assert plan.carry == ("pkg/fast.so", "web/node_modules")
+    assert plan.carry == ("pkg/slow.so", "web/node_modules")
 
 
 def test_languages_are_counted_by_files(write: Write) -> None:
