@@ -772,10 +772,11 @@ def _forging(session: Session) -> Forging | None:
 
 def _runner_touched(seen: ReviewInput) -> Sequence[Finding]:
     """Product code that reaches for the machinery of tests; what it could forge no run can show."""
+    gone = {f.path for f in seen.diff.files if f.status == "D"}
     return [
         objection("runner-touched", path, told)
         for path, (before, after) in sorted(seen.contents.items())
-        if after is not None and path not in seen.test_paths
+        if path not in gone and path not in seen.test_paths
         for told in suspicious_source(path, before, after)
     ]
 

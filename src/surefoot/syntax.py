@@ -5,7 +5,9 @@ threads that parse at once break each other now and then with a `SystemError`. H
 """
 
 import ast
+import io
 import threading
+import tokenize
 import warnings
 from typing import Final, Literal, cast, overload
 
@@ -40,6 +42,15 @@ def parse(
     except (ValueError, RecursionError, MemoryError) as error:  # a null byte; too deep
         raise SyntaxError(str(error) or type(error).__name__) from error
     return cast("ast.Module | ast.Expression", tree)
+
+
+def decoded(source: bytes) -> str | None:
+    """Python source as text, by the encoding that it declares; None when that is unknown or does not fit."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        return source.decode("utf-8" if encoding == "utf-8-sig" else encoding)
+    except (SyntaxError, UnicodeError, LookupError):
+        return None
 
 
 def tree_of(source: str | bytes) -> ast.Module | None:

@@ -551,6 +551,15 @@ def test_what_the_product_imports_is_reviewed_as_the_products(bench: Bench) -> N
     assert "testing/hook.py" in bench.reason + bench.turns[0].reason
 
 
+def test_code_that_hides_in_an_encoding_is_seen(bench: Bench) -> None:
+    """Python reads the file by what it declares, and there the comment ends."""
+    edit = FileEdit(path="calc.py", text=f"# coding: utf-7\n# +AAo-import gc\n{FIXED}")
+    first = rule_reviewers()[0]
+    bench.inspectors = (lambda seen: first.review(seen).findings,)
+    assert bench.run(lambda _task: ([edit], DONE)) is RunStatus.BLOCKED
+    assert "imports gc" in bench.reason + bench.turns[0].reason
+
+
 def test_a_module_in_a_folder_named_testing_may_be_the_products(bench: Bench) -> None:
     """Where the product imports it, it stays when the base's tests run without what is the new tests' alone."""
     edits = [

@@ -1,10 +1,12 @@
 """The six gates decide, and what cannot be established does not pass (SPEC C5)."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from tests.unit.reports import GREEN
 
+from surefoot.assembly import rule_reviewers
 from surefoot.gates import default_gates
 from surefoot.gates.review import FLAG_OF, RuleReviewer, objection
 from surefoot.kernel.ports import GateInput, ReviewInput, TurnOutput
@@ -312,3 +314,25 @@ def test_a_branch_that_did_not_move_is_a_failed_closeout() -> None:
     """A commit that the branch does not stand at was not made."""
     result = default_gates()[GateName.CLOSEOUT].evaluate(replace(GOOD, error="closeout: it stands"))
     assert (result.outcome, result.failure) == (AGAIN, "closeout")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("a.py", "M", True),
+        ("a.php", "A", True),
+        ("run", "T", True),
+        ("a.py", "D", False),
+        ("a.png", "A", False),
+    ],
+)
+def test_a_program_that_is_no_text_is_named(
+    path: str, status: Literal["A", "M", "D", "T"], *, told: bool
+) -> None:
+    """What nobody can read no rule can let pass; what is gone or is no program is none."""
+    change = FileChange(path=path, status=status, added=0, removed=0)
+    seen = replace(
+        REVIEW, diff=replace(REVIEW.diff, files=(change,)), contents={path: ("x = 1", None)}
+    )
+    found = [f for reviewer in rule_reviewers() for f in reviewer.review(seen).findings]
+    assert [f.file for f in found if "cannot be checked" in f.message] == [path] * told

@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefoot.kernel.rewritten import extended, rewritten
+from surefoot.kernel.rewritten import extended, rewritten, source_of
 
 PATH = "tests/test_calc.py"
 BASE = '''"""Tests."""
@@ -193,3 +193,22 @@ def test_a_changed_or_gone_test_is_no_addition() -> None:
     assert not extended({PATH: (BASE, BASE.replace("def test_plain", "def test_other"))})
     assert not extended({PATH: (BASE, None), "tests/new.py": (None, BASE)})
     assert not extended({"a.test.js": ("1", "1;2")})
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "text"),
+    [
+        ("a.py", b"x = '\xc3\xa9'", "x = '\xe9'"),
+        ("a.py", b"\xef\xbb\xbfx = 1", "\ufeffx = 1"),
+        ("a.py", b"# -*- coding: latin-1 -*-\nx = '\xe9'", "# -*- coding: latin-1 -*-\nx = '\xe9'"),
+        ("a.py", b"# coding: utf-7\n# +AAo-import gc", "# coding: utf-7\n# \nimport gc"),
+        ("a.py", b"x = '\xe9'", None),
+        ("a.py", b"# coding: nowhere\nx = 1", None),
+        ("a.c", b"/* \xe9 */ exit(0);", "/* \xe9 */ exit(0);"),
+        ("a.cs", "/* \xe9 */".encode("utf-16"), None),
+        ("a.png", b"\x89PNG\0", None),
+    ],
+)
+def test_a_file_is_read_as_what_runs_it_reads_it(path: str, data: bytes, text: str | None) -> None:
+    """Python by the encoding that it declares, so that no code hides in another one; of the rest, what is text."""
+    assert source_of(path, data) == text

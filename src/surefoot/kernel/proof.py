@@ -27,7 +27,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.memory import lacks_memory
 from surefoot.kernel.ports import Suite, Trees
-from surefoot.kernel.rewritten import grown_in, rewritten, text_of
+from surefoot.kernel.rewritten import grown_in, rewritten, source_of, text_of
 from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
@@ -459,8 +459,8 @@ class Prover:
             tree=tree,
             judged=judged,
             texts={
-                p: t
-                for p, t in self.contents(diff).items()
+                p: (self._text(diff.before, p), self._text(diff.after, p))
+                for p in diff.paths
                 if not is_test(p) and not self.suite.is_control_path(p)
             },
             tests=tuple(sorted(reached, key=lambda t: (t not in targets, usual_s[t], t))),
@@ -547,8 +547,12 @@ class Prover:
 
     def contents(self, diff: Diff) -> dict[str, tuple[str | None, str | None]]:
         """Text of each changed file before and after; None where it is not there or not text."""
+        read = self.workspace.read
         return {
-            path: (self._text(diff.before, path), self._text(diff.after, path))
+            path: (
+                source_of(path, read(diff.before, path)),
+                source_of(path, read(diff.after, path)),
+            )
             for path in diff.paths
         }
 

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from surefoot.syntax import tree_of
+from surefoot.syntax import decoded, tree_of
 from surefoot.values import Diff, TreeId
 
 Texts: TypeAlias = Mapping[str, tuple[str | None, str | None]]
@@ -67,16 +67,32 @@ def grown_in(
     """Test files that a change brings or only adds to; `read` gives a file of a tree."""
     tests = [f for f in diff.files if is_test_path(f.path)]
     kept = [f.path for f in tests if f.status == "M"]
-    texts = {p: (text_of(read(diff.before, p)), text_of(read(diff.after, p))) for p in kept}
+    texts = {
+        p: (source_of(p, read(diff.before, p)), source_of(p, read(diff.after, p))) for p in kept
+    }
     return extended(texts) | {f.path for f in tests if f.status == "A"}
 
 
 def text_of(data: bytes | None) -> str | None:
-    """A file's text; None when it is not there or not text."""
+    """A file's text, which can be written back as it is; None when it is not there or not UTF-8."""
     try:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return None
+
+
+def source_of(path: str, data: bytes | None) -> str | None:
+    """A file's text as what runs it reads it, for whoever only looks; None when it is not there or not text.
+
+    Python is read by the encoding that it declares. Of other languages all that matters is ASCII, which reads the same in
+    nearly every encoding: what is not UTF-8 and has no null byte is taken for Latin-1.
+    """
+    if data is None:
+        return None
+    if path.endswith((".py", ".pyi")):
+        return decoded(data)
+    text = text_of(data)
+    return data.decode("latin-1") if text is None and b"\0" not in data else text
 
 
 def _adds(path: str, before: str | None, after: str | None) -> bool:

@@ -93,14 +93,22 @@ _WORDS: Final[Mapping[str, re.Pattern[str]]] = {
     )
 }
 _UNKNOWN: Final = re.compile(f"{_EVERYWHERE}|{_COMMON}")
+_UNREADABLE: Final = (
+    "is no text that can be read, so it cannot be checked; write it as a file in UTF-8"
+)
 _PROSE: Final = frozenset({".adoc", ".css", ".html", ".md", ".rst", ".svg"})
 """Not programs; what they say of a runner harms nobody."""
 
 
-def suspicious_source(path: str, before: str | None, after: str) -> tuple[str, ...]:
-    """As `suspicious`, for a file of any language; one that has no words of its own is held to those of all."""
+def suspicious_source(path: str, before: str | None, after: str | None) -> tuple[str, ...]:
+    """As `suspicious`, for a file of any language; one that has no words of its own is held to those of all.
+
+    `after` is None for what is there and is no text, or a link: a program in that form nobody can look at.
+    """
     suffix = PurePosixPath(path).suffix.lower()
     language = LANGUAGES.get(suffix, "")
+    if after is None:
+        return () if suffix and not language else (_UNREADABLE,)
     if language == "python":
         return suspicious(before, after)
     if suffix in _PROSE:

@@ -12,7 +12,7 @@ from surefoot.codec import encode
 from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle, is_whole
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
-from surefoot.kernel.rewritten import grown_in, text_of
+from surefoot.kernel.rewritten import grown_in, source_of
 from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import function_of, steadied, unsteady
 from surefoot.values import SETTLED, Diff, TestReport, TreeId
@@ -143,7 +143,7 @@ class Checks:
 
     def _texts(self, diff: Diff, path: str) -> tuple[str | None, str | None]:
         read = self._workspace.read
-        return text_of(read(diff.before, path)), text_of(read(diff.after, path))
+        return source_of(path, read(diff.before, path)), source_of(path, read(diff.after, path))
 
     def _objected(self, tree: TreeId) -> list[str]:
         """What the review would not let through."""
