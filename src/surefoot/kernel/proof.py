@@ -141,6 +141,17 @@ class Prover:
         """
         if not may_be_chance(report, suspects):
             return frozenset()
+        return self._by_chance(tree, suspects, asked, base=base)
+
+    def _by_chance(
+        self,
+        tree: TreeId,
+        suspects: Collection[str],
+        asked: Sequence[str] | None = None,
+        *,
+        base: TreeId | None = None,
+    ) -> frozenset[str]:
+        """As `flaky`, however many there are."""
         left = set(suspects) - self.examined.get(tree, frozenset())
         if not left:
             return self.settled[tree]
@@ -180,6 +191,14 @@ class Prover:
             FactLearned(topic="flaky-checked", text=f"{len(report.failing)} failing")
         )
         return report, found
+
+    def chancy(self, base: TreeId, targets: Collection[str]) -> frozenset[str]:
+        """Which tests that are to be mended fail by chance on the base: these are told apart however many fail there."""
+        report, flaky = self.baseline(base)
+        suspects = _failing_in(report) & set(targets)
+        if suspects and not may_be_chance(report, report.failing):
+            flaky |= self._by_chance(base, suspects)
+        return flaky & set(targets)
 
     def loose(self, base: TreeId, before: TestReport, after: TestReport) -> frozenset[str]:
         """Test functions whose ids vary on the base itself; looked for only where ids are missing from `after`."""

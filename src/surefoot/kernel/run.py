@@ -36,7 +36,7 @@ from surefoot.kernel.ports import (
     Router,
     RouteRequest,
 )
-from surefoot.kernel.proof import failed
+from surefoot.kernel.proof import failed, targets_of
 from surefoot.kernel.state import RunState, UnitState
 from surefoot.kernel.strength import in_words, is_strong, unnoticed
 from surefoot.kernel.summary import summarise, unusable
@@ -219,11 +219,10 @@ class Run:
         is_open = any(u.ended == "open" for u in self.state.units.values())
         if is_open or self.state.planned == self.state.round:
             return Trigger.PLANNED, f"{len(known)} units, as planned before"
-        _, flaky = self._t.prover.baseline(self.base)
         units = self._planned()
         if isinstance(units, str):
             return Trigger.BLOCKER, units
-        chancy = sorted({t for unit in units for t in unit.failing} & flaky)
+        chancy = sorted(self._t.prover.chancy(self.base, targets_of(units)))
         if chancy:
             return Trigger.BLOCKER, f"{chancy[0]} fails only sometimes, so nothing can prove a fix"
         self._journal.record(PlanMade(units=units))
