@@ -168,6 +168,16 @@ class TestFilesThatCannotBeCollected:
         assert evidence.base_tests(before, after, (), ()).passed
         assert not evidence.base_tests(before, report(a=P), (), ()).passed
 
+    def test_a_new_failure_in_a_file_that_was_read_is_none_of_theirs(self) -> None:
+        """As on any other base; in one that was not read it was there before, for all that is known."""
+        before, known = unread(OPT, **{f"{NEW}::a": P}), {f"{NEW}::a": P}
+        new = evidence.base_tests(before, unread(OPT, **known, **{f"{NEW}::b": F}), (), ())
+        assert (new.passed, f"broken: {NEW}::b" in new.after) == (False, True)
+        assert evidence.base_tests(before, unread(OPT, **known, **{f"{NEW}::b": P}), (), ()).passed
+        for path in (OPT, "tests/test_beside.py"):
+            after = report(**known, **{f"{path}::b": F}, **{f"{OPT}::c": P})
+            assert evidence.base_tests(before, after, (), ()).passed
+
     @pytest.mark.parametrize("others", [{}, {"b": P}, {"c": TestOutcome.XFAILED}])
     def test_one_whose_tests_pass_now_is_mended(self, others: dict[str, TestOutcome]) -> None:
         """A file that a broken import kept from being read is a failing test by its path."""

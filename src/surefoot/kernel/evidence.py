@@ -77,6 +77,11 @@ def _uncollected(report: TestReport) -> set[str]:
     }
 
 
+def _files(ids: Iterable[str]) -> set[str]:
+    """The files that ids begin with; of a runner that names none the ids themselves."""
+    return {test_id.partition("::")[0] for test_id in ids}
+
+
 def target_tests(
     targets: Collection[str],
     before: TestReport,
@@ -132,14 +137,15 @@ def base_tests(
     """
     ids_before, ids_after = set(before.collected), set(after.collected)
     may_go = {*exempt, *rewritten}
-    read_now = _uncollected(before) & {t.partition("::")[0] for t in ids_after if "::" in t}
+    read_now = _uncollected(before) & _files(t for t in ids_after if "::" in t)
     lost = ids_before - ids_after - may_go - read_now
     good = {r.test_id for r in before.results if r.outcome in _UNBROKEN}
     outcomes = {r.test_id: r.outcome for r in after.results}
     was = {r.test_id: r.outcome for r in before.results}
-    # What the base could not collect it could not pass either.
+    # What the base could not collect it could not pass either, be it that a file beside it kept it from being built.
     fresh = before.state is not ReportState.COLLECTION_ERROR
-    new = (ids_after if fresh else set(rewritten)) - ids_before
+    known = _files(ids_before) - _uncollected(before)
+    new = {t for t in ids_after - ids_before if fresh or t in rewritten or _files([t]) <= known}
     broken = {
         t
         for t in (good | new) & ids_after
