@@ -10,19 +10,23 @@ these alone. An exit with a number that is not 0 is innocent: a report without a
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
 from surefoot.suite.integrity import suspicious
 from surefoot.suite.layout import LANGUAGES
+from surefoot.suite.script_patches import patches
 
 _EVERYWHERE: Final = r"/proc/|\bSUREFOOT_"
 _SCRIPT: Final = (
     r"\bnode:test\b|\bNODE_TEST_CONTEXT\b|\bnode:(?:inspector|module|v8|vm)\b"
-    r"|(?:require|import)\s*\(?\s*['\"](?:inspector|module|test|v8|vm)['\"]|\brequire\.cache\b|\bModule\._\w+"
+    r"|\b(?:require|import|from)\s*\(?\s*['\"](?:inspector|module|test|v8|vm)['\"]|\brequire\.cache\b|\bModule\._\w+"
     r"|\bprocess\.(?:abort|binding|dlopen|kill|reallyExit|removeAllListeners|_\w+)\b|\bbeforeExit\b"
-    r"|\bassert(?:\.\w+)*\s*=(?![=>])|\b(?:Object|Array|Function|Promise)\.prototype\.\w+\s*=(?!=)"
+    r"|\bassert(?:\.\w+)*\s*=(?![=>]|\s*(?:await\s+import|require)\s*\(\s*['\"](?:node:)?assert(?:/strict)?['\"])"
+    r"|\bexpect\s*\.\s*extend\b"
+    r"|\bglobal(?:This)?\s*(?:\.\s*|\[\s*['\"])(?:after\w*|assert|before\w*|describe|expect|it|suite|test)\b['\"\]\s]*=(?![=>])"
+    r"|\b(?:Object|Array|Function|Promise)\.prototype\.\w+\s*=(?!=)"
     r"|\b(?:jest|vitest)\b|\b(?:eval|Function)\s*\("
 )
 _GO: Final = r'"(?:testing(?:/\w+)*|unsafe|plugin|syscall|runtime/debug)"|--- (?:PASS|FAIL)|\\x16|go:linkname'
@@ -113,11 +117,16 @@ def suspicious_source(path: str, before: str | None, after: str | None) -> tuple
         return suspicious(before, after)
     if suffix in _PROSE:
         return ()
-    words = _WORDS.get(language, _UNKNOWN)
-    old = Counter(match[0] for match in words.finditer(before or ""))
+    old = Counter(match[0] for match in _marked(language, before or ""))
     found: dict[str, int] = {}
     new: Counter[str] = Counter()
-    for match in words.finditer(after):
+    for match in _marked(language, after):
         new[match[0]] += 1
         found.setdefault(match[0], after.count("\n", 0, match.start()) + 1)
     return tuple(f"{word} (line {found[word]})" for word in sorted(found) if new[word] > old[word])
+
+
+def _marked(language: str, text: str) -> Iterator[re.Match[str]]:
+    yield from _WORDS.get(language, _UNKNOWN).finditer(text)
+    if language in {"javascript", "typescript"}:
+        yield from patches(text)

@@ -7,7 +7,7 @@ switches, and objects that call themselves equal to everything. See docs/explana
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from surefoot.syntax import tree_of
@@ -53,6 +53,7 @@ TEXTS: Final = (
     "usercustomize",
 )
 EXACT: Final = frozenset({"pytest", "_exit", "_getframe", "settrace", "setprofile", "meta_path"})
+IMPORTER: Final = "importlib.import_module"
 READERS: Final = frozenset({"operator.attrgetter", "operator.methodcaller"})
 """What reads attributes that a text names."""
 COMPARISONS: Final = _words("""
@@ -98,6 +99,10 @@ class _Names:
         """The class that a function stands in."""
         for node in ast.walk(tree):
             self._learn(node)
+        given = [pair for node in ast.walk(tree) for pair in _given(node)]
+        defaults = [pair for node in ast.walk(tree) for pair in _defaults(node)]
+        while new := {**self._known(given), **self._known(defaults, whole=True)}:
+            self._imported.update(new)
 
     def _learn(self, node: ast.AST) -> None:
         match node:
@@ -151,6 +156,8 @@ class _Names:
 
     def _call_marks(self, node: ast.Call) -> Iterator[str]:
         reader = self._dotted(node.func)
+        if reader == IMPORTER or (isinstance(node.func, ast.Name) and node.func.id == "__import__"):
+            yield from _loading_marks(node)
         if reader in READERS and any(
             isinstance(a, _COMPUTED) and _joined(a) is None for a in node.args
         ):
@@ -168,6 +175,18 @@ class _Names:
             case _:
                 pass
 
+    def _known(
+        self, given: Iterable[tuple[str, ast.AST]], *, whole: bool = False
+    ) -> dict[str, str]:
+        """Names that are new ones for an import; with `whole` only for a module, as defaults are classes to be set up, too."""
+        found = {n: self._module(value) for n, value in given if n not in self._imported}
+        return {n: m for n, m in found.items() if m is not None and not (whole and "." in m)}
+
+    def _module(self, node: ast.AST) -> str | None:
+        """What another name for an import is one for; of what a module has only those that matter when they are called."""
+        name = self._dotted(node)
+        return name if not isinstance(node, ast.Attribute) or name in {IMPORTER, *READERS} else None
+
     def _dotted(self, node: ast.AST) -> str | None:
         """The dotted name of something imported; None for anything else."""
         match node:
@@ -176,6 +195,8 @@ class _Names:
             case ast.Attribute(value=value, attr=attr):
                 owner = self._dotted(value)
                 return None if owner is None else f"{owner}.{attr}"
+            case ast.Call(func=func) if self._dotted(func) == IMPORTER:
+                return _loaded(node)
             case _:
                 return None
 
@@ -188,12 +209,99 @@ def _import_marks(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     else:
         names = [f"{node.module}.{alias.name}" for alias in node.names]
     for name in names:
+        yield from _module_marks(name)
         parts = name.split(".")
-        prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
-        for module in sorted(prefixes & (MODULES | NAMES)):
-            yield f"imports {module}"
         if parts[-1] == "*" and {"sys", "os"} & set(parts):
             yield f"imports everything of {parts[0]}"
+
+
+def _module_marks(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
+    for module in sorted(prefixes & (MODULES | NAMES)):
+        yield f"imports {module}"
+
+
+def _given(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Names and what they are given, one by one."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _paired(target, value)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield from _paired(target, value)
+        case ast.NamedExpr(target=target, value=value):
+            yield from _paired(target, value)
+        case _:
+            pass
+
+
+def _defaults(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.arguments):
+        names = [a.arg for a in (*node.posonlyargs, *node.args)]
+        yield from zip(reversed(names), reversed(node.defaults), strict=False)
+        named = zip(node.kwonlyargs, node.kw_defaults, strict=True)
+        yield from ((a.arg, value) for a, value in named if value is not None)
+
+
+def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST]]:
+    match target, value:
+        case ast.Name(id=name), _:
+            yield name, value
+        case (
+            (ast.Tuple(elts=left) | ast.List(elts=left)),
+            (ast.Tuple(elts=right) | ast.List(elts=right)),
+        ) if len(left) == len(right):
+            for inner, given in zip(left, right, strict=True):
+                yield from _paired(inner, given)
+        case _:
+            pass
+
+
+def _loaded(node: ast.Call) -> str | None:
+    """The module that a call imports by a written name; None where that is computed, or relative."""
+    named = [k.value for k in node.keywords if k.arg == "name"]
+    name = _joined((*node.args[:1], *named)[0]) if node.args or named else None
+    return None if name is None or name.startswith(".") else name
+
+
+def _loading_marks(node: ast.Call) -> Iterator[str]:
+    name = _loaded(node)
+    if name is not None:
+        yield from _module_marks(name)
+    elif not _is_inside_package(node):
+        yield f"calls {IMPORTER}() with a computed name"
+
+
+_TOPS: Final = frozenset(name.partition(".")[0] for name in MODULES | NAMES)
+
+
+def _is_inside_package(node: ast.Call) -> bool:
+    """Whether what is imported lies in a package that is written out, or in the file's own, as plugins do."""
+    match node:
+        case ast.Call(args=[name, ast.Name(id="__name__" | "__package__")]):
+            return _begins(name).startswith(".")
+        case ast.Call(args=[name], keywords=[]):
+            top, dot, _ = _begins(name).partition(".")
+            return bool(top and dot) and top not in _TOPS
+        case ast.Call(args=[name], keywords=[ast.keyword(arg="package", value=value)]):
+            own = isinstance(value, ast.Name) and value.id in {"__name__", "__package__"}
+            return own and _begins(name).startswith(".")
+        case _:
+            return False
+
+
+def _begins(node: ast.expr) -> str:
+    """The written text that a computed one begins with."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.BinOp(op=ast.Add(), left=left):
+            return _begins(left)
+        case ast.JoinedStr(values=[first, *_]):
+            return _begins(first)
+        case _:
+            return ""
 
 
 def _text_marks(text: str) -> Iterator[str]:

@@ -52,6 +52,27 @@ ADDED = {
     "from operator import methodcaller\ndef f(x): return methodcaller(''.join(x))": (
         "calls operator.methodcaller() with a computed name (line 2)"
     ),
+    "import importlib\nimportlib.import_module('gc')": "imports gc (line 2)",
+    "from importlib import import_module as load\nload(name='_py' + 'test.runner')": (
+        "imports _pytest (line 2)"
+    ),
+    "import importlib as i\nload = i.import_module\nload('sys').settrace(None)": (
+        "uses sys.settrace (line 3)"
+    ),
+    "import importlib\ndef f(x): return importlib.import_module(x)": (
+        "calls importlib.import_module() with a computed name (line 2)"
+    ),
+    "import importlib\ndef f(x): return importlib.import_module(f'importlib.{x}')": (
+        "calls importlib.import_module() with a computed name (line 2)"
+    ),
+    "__import__('gc')": "imports gc (line 1)",
+    "import sys\ns = sys\ns._getframe(1)": "uses sys._getframe (line 3)",
+    "import sys\nr = s = sys\nt: object = s\nt.settrace(None)": "uses sys.settrace (line 4)",
+    "import os, sys\no, s = os, sys\ns.modules": "uses sys.modules (line 3)",
+    "import sys\ndef f(a, s=sys): return s.modules": "uses sys.modules (line 2)",
+    "import sys\ndef f(*, s=sys): return s.argv": "uses sys.argv (line 2)",
+    "def f():\n    import sys\n    if (s := sys): s.modules": "uses sys.modules (line 3)",
+    "import json\nj = json\nj.dumps = None": "replaces json.dumps (line 3)",
     "def (": "cannot be read as Python, so it cannot be checked",
 }
 
@@ -80,6 +101,13 @@ def test_an_addition_is_named_with_its_line(text: str) -> None:
         '"""Run with pytest; see conftest.py."""',
         "def f(): raise SystemExit(2)",
         "import json\nx = json.dumps\nx = {}\nx['a'] = 1",
+        "import importlib\nimportlib.import_module('yaml').safe_load('')",
+        "import importlib\ndef f(x): return importlib.import_module(f'shop.plugins.{x}')",
+        "import importlib\ndef f(x): return importlib.import_module('.' + x, __package__)",
+        "from importlib import import_module\ndef f(x): return import_module(f'.{x}', package=__name__)",
+        "from flask import request\ndef f():\n    user = request.user\n    user.name = 'x'",
+        "from forms import FormSet\ndef f(made=FormSet):\n    made.extra = 1",
+        "import simplejson\njson = simplejson\nx = json.dumps({})",
         "import matplotlib\nmatplotlib.rcParams['x'] = 1",
     ],
 )
