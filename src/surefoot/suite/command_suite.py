@@ -101,7 +101,7 @@ class CommandSuite:
             stdin = key.hex().encode()
             env["SUREFOOT_WITNESS"] = secrets.token_hex(16)
         return Command(
-            argv=(*argv, *targets),
+            argv=(*argv, *targets, *self._plan.after),
             cwd=root,
             env=env,
             stdin=stdin,
@@ -116,7 +116,7 @@ class CommandSuite:
         return {}
 
     def _targets(self, root: Path, tests: Sequence[str] | None) -> tuple[str, ...]:
-        """What the command is told to run, last on its line."""
+        """What the command is told to run."""
         plan = self._plan
         if tests is None or plan.narrow is None:
             return tuple(word for target in plan.targets for word in _expanded(root, target))

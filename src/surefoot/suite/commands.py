@@ -106,6 +106,7 @@ def plan_command(
         argv=(*argv[:place], program.argv0, *argv[place + 1 :]),
         targets=targets,
         narrow=narrow,
+        after=_go(script.words)[1] if script and told and form == "go" else (),
         env={**homes, **env},
         path=program.path,
         reads=(*program.reads, *shown),
@@ -174,22 +175,26 @@ def _known(root: Path, script: _Script) -> _Told | None:
     if name == "node" and "--test" in words:
         return _node(words)
     if name == "go" and words[1:2] == ("test",):
-        rest = [w for w in words[2:] if w not in {"-json", "-v"}]
-        targets = tuple(w for w in rest if w.startswith(".")) or ("./...",)
-        options = (w for w in rest if not w.startswith("."))
         # Build errors are on standard error.
         # `-vet=off`: what vet holds against a file is no test's result. `-count=1`: no answer of an earlier run.
-        return (
-            "go",
-            (*_MERGED, "go", "test", "-json", "-vet=off", "-count=1", *options),
-            targets,
-            (),
-        )
+        ours = ("-json", "-vet=off", "-count=1")
+        return "go", (*_MERGED, "go", "test", *ours), _go(words)[0] or ("./...",), ()
     if name == "cargo" and words[1:2] == ("test",):
         more = () if "--no-fail-fast" in words else ("--no-fail-fast",)
         # Names of test programs are on standard error, results on standard output: they belong in one order.
         return "cargo", (*_MERGED, "cargo", "test", *more, *words[2:]), (), None
     return _installed(root, words)
+
+
+def _go(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Packages and options of a `go test`.
+
+    Packages have to come before what go does not know, which it leaves to the tests with all that follows.
+    """
+    end = next((i for i, w in enumerate(words) if w in {"-args", "--args"}), len(words))
+    known = [w for w in words[2:end] if w not in {"-json", "-v"}]
+    packages = tuple(w for w in known if w.startswith("."))
+    return packages, (*(w for w in known if not w.startswith(".")), *words[end:])
 
 
 def _node(words: tuple[str, ...]) -> _Told:

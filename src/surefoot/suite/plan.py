@@ -49,9 +49,11 @@ class CommandPlan:
     argv: tuple[str, ...]
     """What is run; `{report}` in it stands for a file outside the tree, without it the report is standard output."""
     targets: tuple[str, ...] = ()
-    """What comes last when all tests are run: files, folders, patterns of files, packages."""
+    """What comes next when all tests are run: files, folders, patterns of files, packages."""
     narrow: tuple[str, ...] | None = None
-    """What comes last, before the files of tests that are asked for; None when the command cannot be told."""
+    """What comes next, before the files of tests that are asked for; None when the command cannot be told."""
+    after: tuple[str, ...] = ()
+    """What comes last, behind either: arguments of the tests themselves."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Beside what every test process has."""
     path: tuple[Path, ...] = ()

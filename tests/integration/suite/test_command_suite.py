@@ -295,6 +295,23 @@ def test_a_program_that_is_gone_is_a_missing_tool(write: Write, open_command: Op
     assert suite.run(root).state is ReportState.TOOL_MISSING
 
 
+def test_what_goes_tests_are_given_comes_last(
+    write: Write, open_command: Open, tmp_path: Path
+) -> None:
+    """Behind all packages, and behind those that are asked for."""
+    root = write({"go.mod": "module x\n", "calc/calc_test.go": "package calc\n"})
+    program = tmp_path / "tools" / "bin" / "go"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "$@" > told\n')
+    program.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    command = ("go", "test", "./...", "-args", "-x")
+    suite = open_command(root, environ=environ, command=command)
+    for tests, packages in ((None, "./..."), (["calc/calc_test.go::TestA"], "./calc")):
+        suite.run(root, tests)
+        assert (root / "told").read_text().endswith(f" {packages} -args -x\n")
+
+
 @needs_go
 def test_go_tests_are_reported_with_their_files(write: Write, open_command: Open) -> None:
     """What does not build, or ends early, is no pass."""

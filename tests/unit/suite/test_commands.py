@@ -154,6 +154,16 @@ def test_go_and_rust_are_known_by_their_manifests(
     assert {"GOPROXY", "CARGO_NET_OFFLINE"} & set(plan.env)
 
 
+def test_what_goes_tests_are_given_comes_behind_the_packages(
+    write: Write, environ: Mapping[str, str]
+) -> None:
+    """Before them it would hide them from go, which would run the root's package alone."""
+    words = ("go", "test", "-v", "-tags=slow", "./calc", "-update", "-args", "-v", "./data")
+    plan = found(write({"go.mod": "module x", "a.go": ""}), environ, command=words)
+    assert (plan.targets, plan.argv[-1]) == (("./calc",), "-count=1")
+    assert plan.after == ("-tags=slow", "-update", "-args", "-v", "./data")
+
+
 def test_credentials_of_cargo_are_not_shown(
     write: Write, environ: Mapping[str, str], tmp_path: Path
 ) -> None:
