@@ -301,6 +301,18 @@ def test_what_junit_says_without_a_failure_is_no_pass(read: Read) -> None:
     assert [r.message for r in parsed.results[4:6]] == ["No tests found", "tearDownClass"]
 
 
+def test_a_hook_of_mocha_that_fails_is_a_case_that_is_not_counted(read: Read) -> None:
+    """It stays a failure; one that did not fail, and any other case, is counted."""
+    hook = '<testcase classname="s" name="&quot;before each&quot; hook for &quot;x&quot;">{}</testcase>'
+    text = (
+        '<testsuite name="Mocha Tests" tests="1"><testcase classname="s" name="a"/>{}</testsuite>'
+    )
+    found = outcomes(read("junit", text.format(hook.format("<failure/>"))))
+    assert found == {"s::a": "passed", 's::"before each" hook for "x"': "failed"}
+    for more in (hook.format(""), '<testcase name="a hook"><failure/></testcase>'):
+        assert read("junit", text.format(more)).state is ReportState.UNPARSABLE
+
+
 def test_a_case_may_be_counted_as_a_failure_and_as_an_error(read: Read) -> None:
     """It fails, and what cleans up after it breaks."""
     both = '<testcase name="a"><failure/><error/></testcase>'
