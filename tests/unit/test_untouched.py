@@ -20,6 +20,9 @@ FILES = (
     "t/add.t",
     "shell/add.bats",
     "php/add.phpt",
+    "internal/env/env_test.go",
+    "internal/target/target_test.go",
+    "dist/add.test.js",
 )
 
 
@@ -57,6 +60,9 @@ def replaced(path: Path) -> None:
         ("t/add.t", True),
         ("shell/add.bats", True),
         ("php/add.phpt", True),
+        ("internal/env/env_test.go", True),
+        ("internal/target/target_test.go", True),
+        ("dist/add.test.js", False),
     ],
 )
 @pytest.mark.parametrize("change", [put_back, replaced, Path.unlink])

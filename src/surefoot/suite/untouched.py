@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
 
-from surefoot.suite.layout import LANGUAGES, SKIPPED
+from surefoot.suite.layout import LANGUAGES
 from surefoot.suite.paths import is_test_path
 from surefoot.values import SETTLED, ReportState, TestReport
 
@@ -15,7 +15,9 @@ Stamps: TypeAlias = Mapping[str, tuple[int, int]]
 
 _DATA: Final = frozenset({"__fixtures__", "__mocks__", "__snapshots__", "fixtures", "testdata"})
 """Folders of what tests read, and may write where they stand."""
-_PASSED_BY: Final = SKIPPED | _DATA
+_PASSED_BY: Final = _DATA | {"__pycache__", "node_modules", "site-packages"}
+_BUILT: Final = frozenset({"build", "dist", "target"})
+"""Folders that compilers write while tests run, but for Go's, which has packages of such names and writes no sources."""
 _SOURCES: Final = frozenset(LANGUAGES) | frozenset(
     {
         ".bats", ".clj", ".cljs", ".cxx", ".dart", ".erl", ".ex", ".exs", ".feature", ".fs", ".groovy", ".hs", ".jl", ".kts",
@@ -45,10 +47,17 @@ def held_to(before: Stamps, root: Path, report: TestReport) -> TestReport:
 def _sources(root: Path) -> Iterator[PurePosixPath]:
     for folder, folders, files in os.walk(root):
         here = PurePosixPath(Path(folder).relative_to(root).as_posix())
-        folders[:] = [n for n in folders if n not in _PASSED_BY and not n.startswith(".")]
+        folders[:] = [
+            n
+            for n in folders
+            if n not in _PASSED_BY
+            and not n.startswith(".")
+            and not Path(folder, n, "pyvenv.cfg").is_file()
+        ]
+        suffixes = _SOURCES if _BUILT.isdisjoint(here.parts) else {".go"}
         for name in files:
             path = here / name
-            if path.suffix in _SOURCES and is_test_path(str(path)):
+            if path.suffix in suffixes and is_test_path(str(path)):
                 yield path
 
 

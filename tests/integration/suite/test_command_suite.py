@@ -1,5 +1,6 @@
 """The tests of other languages, run by their own command: right by id before and after a fix, and never a pass by mistake."""
 
+import json
 import os
 import re
 import shutil
@@ -295,21 +296,41 @@ def test_a_program_that_is_gone_is_a_missing_tool(write: Write, open_command: Op
     assert suite.run(root).state is ReportState.TOOL_MISSING
 
 
+def in_place_of_go(folder: Path, does: str) -> dict[str, str]:
+    """The environment with a program that goes for go."""
+    program = folder / "tools" / "bin" / "go"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+
 def test_what_goes_tests_are_given_comes_last(
     write: Write, open_command: Open, tmp_path: Path
 ) -> None:
     """Behind all packages, and behind those that are asked for."""
     root = write({"go.mod": "module x\n", "calc/calc_test.go": "package calc\n"})
-    program = tmp_path / "tools" / "bin" / "go"
-    program.parent.mkdir(parents=True)
-    program.write_text('#!/bin/sh\necho "$@" > told\n')
-    program.chmod(0o755)
-    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    environ = in_place_of_go(tmp_path, 'echo "$@" > told')
     command = ("go", "test", "./...", "-args", "-x")
     suite = open_command(root, environ=environ, command=command)
     for tests, packages in ((None, "./..."), (["calc/calc_test.go::TestA"], "./calc")):
         suite.run(root, tests)
         assert (root / "told").read_text().endswith(f" {packages} -args -x\n")
+
+
+@pytest.mark.parametrize("name", ["build", "dist", "env", "target", "venv"])
+def test_a_go_package_may_have_any_name(
+    name: str, write: Write, open_command: Open, tmp_path: Path
+) -> None:
+    """Its test files are read also where other languages keep environments and what they build."""
+    package = f"m/internal/{name}"
+    events = [("run", "TestA"), ("pass", "TestA"), ("pass", "")]
+    said = [json.dumps({"Action": a, "Package": package, "Test": t}) for a, t in events]
+    environ = in_place_of_go(tmp_path, "\n".join(f"echo '{line}'" for line in said))
+    test = f"internal/{name}/a_test.go"
+    root = write({"go.mod": "module m\n", test: "func TestA(t *testing.T) {}\n"})
+    report = open_command(root, environ=environ, command=("go", "test")).run(root)
+    assert (report.state, report.passing) == (ReportState.COMPLETE, (f"{test}::TestA",)), report
 
 
 @needs_go

@@ -445,6 +445,13 @@ def test_a_go_report_that_is_not_whole_or_was_made_up_is_refused(
     assert not any(r.outcome.value == "passed" for r in parsed.results)
 
 
+@pytest.mark.parametrize("odd", ["\0", "\ud800", "x" * 5_000, "../m", "/"])
+def test_a_go_package_that_is_no_folder_declares_nothing(odd: str, read: Read) -> None:
+    """The code under test can print any name; nothing outside of the tree is looked at."""
+    text = go(*ADD, ("fail", "")).replace("example.com/m/calc", json.dumps(odd)[1:-1])
+    assert read("go", text, GO_FILES).state is ReportState.FORGED
+
+
 GO_UNBUILT = (
     "# example.com/m/calc [example.com/m/calc.test]\ncalc/new_test.go:3:2: undefined: Sum\n"
     + go(("output", "", "FAIL\texample.com/m/calc [build failed]\n"), ("fail", ""))

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from surefoot.suite.formats.parsed import Parsed, Place, broken, finite, result
+from surefoot.suite.paths import is_inside
 from surefoot.values import ReportState, TestOutcome, TestResult
 
 _ENDS: Final[Mapping[str, TestOutcome]] = {
@@ -145,19 +146,30 @@ def _folder(package: str, module: str) -> str:
 
 
 class _Declared:
-    """Which test files of a folder declare tests."""
+    """Which test files of a folder declare tests.
+
+    The folder itself is asked: go has packages in `env`, `build` or `target`, where other languages keep what is no source.
+    """
 
     def __init__(self, place: Place) -> None:
-        self._by_folder: dict[str, list[PurePosixPath]] = defaultdict(list)
-        for path in place.files:
-            if path.name.endswith("_test.go"):
-                self._by_folder[path.parent.as_posix()].append(path)
+        self._root = place.root
+        self._files = cache(self._files_of)
         self._text = cache(place.text)
+
+    def _files_of(self, folder: str) -> tuple[PurePosixPath, ...]:
+        if folder != "." and not is_inside(folder):
+            return ()
+        try:
+            names = sorted(p.name for p in (self._root / folder).iterdir())
+        except (OSError, ValueError):  # the report may call a package whatever it likes
+            return ()
+        found = [PurePosixPath(folder, n) for n in names if n.endswith("_test.go")]
+        return tuple(p for p in found if (self._root / p).is_file())
 
     def find(self, folder: str, test: str) -> str | None:
         declared = re.compile(rf"^func\s+{re.escape(test)}\s*\(", re.MULTILINE)
         if re.fullmatch(r"\w+", test):
-            for path in self._by_folder[folder]:
+            for path in self._files(folder):
                 if declared.search(self._text(path)):
                     return path.as_posix()
         return None
@@ -166,6 +178,6 @@ class _Declared:
         """Files whose tests run whenever the package builds; one with a build constraint may hold none here."""
         return [
             path.as_posix()
-            for path in self._by_folder[folder]
+            for path in self._files(folder)
             if _TESTS.search(text := self._text(path)) and not _CONSTRAINT.search(text)
         ]
