@@ -7,6 +7,7 @@ be moved is asked before, and a merge that fails at it all the same is taken bac
 """
 
 import contextlib
+import os
 import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -345,7 +346,7 @@ def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted
         with uninterrupted():
             _refuse_other_branch(git, accepted.branch)
             refs.refuse_held(git, RefChange(name="HEAD", new=accepted.commit, old=accepted.onto))
-            with _taken_back(git, accepted):
+            with _taken_back(repository, git, accepted):
                 _merge(user, accepted.commit)
     except GitError as error:
         raise AcceptError(
@@ -373,13 +374,16 @@ def _merge(user: Git, commit: CommitId) -> None:
 
 
 @contextlib.contextmanager
-def _taken_back(git: Git, accepted: Accepted) -> Iterator[None]:
+def _taken_back(repository: Repository, git: Git, accepted: Accepted) -> Iterator[None]:
     """Take back what a merge has done that then could not move the branch.
 
     Nothing of the user's is lost: like the merge, `read-tree -m` refuses to overwrite what is in no commit, and of what
     differed before nothing is put back.
     """
-    before, theirs = _entries(git), {*_uncommitted(git)}
+    before, changed = _entries(git), _changed(git, accepted)
+    added = (path for path, status in changed.items() if status == "A")
+    # Ignored files, of which git says nothing, are the user's, too.
+    theirs = {*_uncommitted(git), *(p for p in added if _in_the_way(repository.root, p) == p)}
     try:
         yield
     except (GitError, EnvironmentBrokenError) as error:
@@ -392,7 +396,7 @@ def _taken_back(git: Git, accepted: Accepted) -> Iterator[None]:
                 git.run(*back)
             else:
                 # It broke off at a file that it could not write, and keeps the index for its end.
-                half = _written_in_part(git, accepted, theirs)
+                half = _written_in_part(repository.root, git, accepted, changed, theirs)
                 back = ("checkout-index", "--force", "--index", "--", *half)
                 if half:
                     names = b"".join(encode(path) + b"\0" for path in half)
@@ -405,17 +409,40 @@ def _taken_back(git: Git, accepted: Accepted) -> Iterator[None]:
         raise
 
 
-def _written_in_part(git: Git, accepted: Accepted, theirs: AbstractSet[str]) -> list[str]:
-    """Remove the new files of a merge that broke off; the paths of those that it has changed."""
-    changed = Objects(git, git.cwd, len(accepted.onto)).changed(
-        _tree(git, accepted.onto), accepted.tree
-    )
-    for path in (p for p, status in changed.items() if status == "A" and p not in theirs):
-        place = git.cwd / path
-        if place.is_symlink() or place.is_file():
-            with mended(f"remove {str(place)!r}"):
-                place.unlink()
-    return [path for path in _uncommitted(git) if path in changed and path not in theirs]
+def _written_in_part(
+    root: Path,
+    git: Git,
+    accepted: Accepted,
+    changed: Mapping[str, str],
+    theirs: AbstractSet[str],
+) -> list[str]:
+    """Remove the new files of a merge that broke off; the paths of those that it has changed.
+
+    A new file is the merge's where it holds what git writes there, or the beginning of it.
+    """
+    mine = {path: status for path, status in changed.items() if path not in theirs}
+    for path in (p for p, status in mine.items() if status == "A"):
+        # A link above it, which the work replaces by a folder, leads to files that are not the checkout's.
+        if _in_the_way(root, path) == path and _is_written(git, accepted.commit, root, path):
+            with mended(f"remove {str(root / path)!r}"):
+                (root / path).unlink()
+    return [path for path in _uncommitted(git) if mine.get(path, "A") != "A"]
+
+
+def _is_written(git: Git, commit: CommitId, root: Path, path: str) -> bool:
+    """Whether a file is what git makes of a commit's, as far as it came."""
+    place = root / path
+    whole = git.run("cat-file", "--filters", f"{commit}:{path}").stdout
+    with mended(f"read {str(place)!r}"):
+        if place.is_symlink():
+            return whole == encode(os.readlink(place))  # noqa: PTH115  # a Path would tidy the target
+        return whole.startswith(place.read_bytes())
+
+
+def _changed(git: Git, accepted: Accepted) -> dict[str, str]:
+    """Status of each path that the merge changes."""
+    objects = Objects(git, git.cwd, len(accepted.onto))
+    return objects.changed(_tree(git, accepted.onto), accepted.tree)
 
 
 def _tree(git: Git, commit: CommitId) -> TreeId:

@@ -366,6 +366,35 @@ def test_files_that_a_merge_has_written_before_it_broke_off_are_taken_back(
     assert user.git("status", "--porcelain") == " M README.md"
 
 
+def test_what_a_merge_that_never_began_did_not_write_stays(user: ScratchRepository) -> None:
+    """An ignored file that the user's program wrote while a hook ran, and those behind a link that the work replaces."""
+    other = user.folder / "other"
+    other.mkdir()
+    (other / "x.py").write_text("mine\n")
+    (user.root / "vendor").symlink_to(other)
+    user.commit({})
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        (workspace.path / "vendor").unlink()
+        edits = {".gitignore": "", "out.log": "tracked now\n", "vendor/x.py": "a copy\n"}
+        workspace.apply([FileEdit(path=path, text=text) for path, text in edits.items()])
+        workspace.commit(workspace.snapshot(), "turn", {})
+    remove_worktree(found(user), RUN, user.home)
+    user.hook("pre-commit", f"echo mine > {user.root}/out.log")
+    with pytest.raises(AcceptError, match=r"git will not move refs/heads/main: .*out\.log"):
+        take(user)
+    assert (user.root / "out.log").read_text() == (other / "x.py").read_text() == "mine\n"
+    (user.root / "out.log").unlink()
+    user.hook("pre-commit", "exit 0")
+    (user.root / ".git" / "index.lock").touch()
+    with pytest.raises(AcceptError, match=r"git will not move refs/heads/main: .*index\.lock"):
+        take(user)
+    assert (other / "x.py").read_text() == "mine\n"
+    (user.root / ".git" / "index.lock").unlink()
+    take(user)
+    assert (user.root / "vendor" / "x.py").read_text() == "a copy\n"
+    assert (other / "x.py").read_text() == "mine\n"
+
+
 def test_a_stash_that_status_shows_is_no_file(user: ScratchRepository) -> None:
     """Where the user's settings show it."""
     run(user)
