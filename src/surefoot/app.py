@@ -195,6 +195,7 @@ def resume(
                 home=project.home,
                 carry=untracked(project.repository, opened.base_tree, parts.plan.carry),
                 head=journal.state.head_commit or opened.base,
+                base=opened.base,
                 branch=opened.branch,
                 action=frozen.settings.git.turn_action,
             ) as workspace:

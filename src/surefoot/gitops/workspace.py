@@ -361,6 +361,7 @@ def reopen_workspace(
     home: Path,
     carry: Sequence[str] = (),
     head: CommitId | None = None,
+    base: CommitId | None = None,
     branch: str | None = None,
     action: TurnAction = "commit",
 ) -> GitWorkspace:
@@ -368,10 +369,10 @@ def reopen_workspace(
 
     `head` is the commit of the last turn that the ledger calls closed, the base when there is none (None: what the
     branch says). A newer turn commit was made but not recorded, and is taken back. A run that was killed before its
-    refs were whole begins again from `head`, for `branch` (full name; None: the one that is checked out).
+    refs were whole begins again where `head` is its `base`, for `branch` (full name; None: the one that is checked out).
 
     Raises:
-        UsageError: The repository knows no such run, somebody uses it, or `head` is none of its commits.
+        UsageError: The repository knows no such run, or not its turns, somebody uses it, or `head` is none of its commits.
         RepositoryError: Its refs are gone and the user has a branch in their place, or has committed on the run's branch.
     """
     place = _home(repository, home)
@@ -381,11 +382,8 @@ def reopen_workspace(
         git = repository.git().bound(holds=(lease,))
         refs.unlock(repository.common_dir, run_id)
         known = refs.load(git, run_id)
-        if known is None and head is not None:
-            refs.refuse_in_the_way(git)
-            refs.delete(git, refs.refs_of(git, run_id))
-            onto = branch or repository.branch
-            known = refs.create(git, run_id, head, onto, checkout=repository.git_dir)
+        if known is None and base is not None:
+            known = _begun_again(repository, git, run_id, base, head or base, branch)
         if known is None:
             raise UsageError(
                 f"the repository at {str(repository.root)!r} has no work of run {run_id}; start a new run"
@@ -412,6 +410,37 @@ def reopen_workspace(
         workspace.begin()
         undo.pop_all()
         return workspace
+
+
+def _begun_again(
+    repository: Repository,
+    git: Git,
+    run_id: RunId,
+    base: CommitId,
+    head: CommitId,
+    branch: str | None,
+) -> RunRefs:
+    """The refs of a run that was killed before they were whole; one that has closed a turn once had them."""
+    if head != base:
+        raise UsageError(
+            f"the refs of run {run_id} are gone, although its ledger has turns, up to {head}: a `reject` was broken off; "
+            f"`surefoot reject {run_id}` finishes it"
+        )
+    refs.refuse_in_the_way(git)
+    found = refs.refs_of(git, run_id)
+    onto = branch or repository.branch
+    tip = found.get(refs.branch_of(run_id))
+    left = RunRefs(
+        base=base,
+        tip=None if tip is None else CommitId(tip),
+        branch=onto,
+        turns={},
+        accepted=None,
+        onto=None,
+    )
+    refs.refuse_yours(git, run_id, left)
+    refs.delete(git, found)
+    return refs.create(git, run_id, base, onto, checkout=repository.git_dir)
 
 
 def _home(repository: Repository, home: Path) -> Home:

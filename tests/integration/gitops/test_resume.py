@@ -117,7 +117,7 @@ def test_a_run_killed_before_its_refs_were_whole_begins_again(user: ScratchRepos
     user.git("switch", "-q", "-c", "elsewhere")
     user.commit({"src/app.py": "later\n"})
     with reopen_workspace(
-        found(user), RUN, home=user.home, head=base, branch="refs/heads/main"
+        found(user), RUN, home=user.home, base=base, branch="refs/heads/main"
     ) as workspace:
         assert workspace.head[0] == workspace.base == base
         workspace.apply([FileEdit(path="src/app.py", text="work\n")])
@@ -125,6 +125,27 @@ def test_a_run_killed_before_its_refs_were_whole_begins_again(user: ScratchRepos
     work = Piece(tree=tree, message="m")
     with pytest.raises(AcceptError, match="git switch main"):
         accept(found(user), RUN, home=user.home, pieces=[work], verify=lambda *_: None)
+
+
+def test_a_run_whose_turns_have_no_refs_is_not_begun_again(user: ScratchRepository) -> None:
+    """Its last turn would be taken for its base, and be missing in what is accepted."""
+    base = found(user).head
+    (head,) = turns(user, 1)
+    reject(found(user), RUN, home=user.home)
+    with pytest.raises(UsageError, match="`surefoot reject run-1` finishes it"):
+        reopen_workspace(found(user), RUN, home=user.home, head=head, base=base)
+    assert user.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+
+def test_a_commit_of_the_users_is_kept_where_a_run_begins_again(user: ScratchRepository) -> None:
+    """Nothing but the run's branch holds it, and the run's other refs are gone."""
+    base = found(user).head
+    user.git("switch", "-q", "-c", "surefoot/run-1")
+    mine = user.commit({"mine.txt": "mine\n"})
+    user.git("switch", "-q", "main")
+    with pytest.raises(RepositoryError, match="no commit of the run; keep yours"):
+        reopen_workspace(found(user), RUN, home=user.home, head=base, base=base)
+    assert user.git("rev-parse", "surefoot/run-1") == mine
 
 
 def test_a_commit_of_the_users_on_the_runs_branch_is_not_left_without_a_name(
@@ -150,11 +171,11 @@ def test_a_branch_that_took_the_place_of_ours_is_told_with_the_mend(
     base = found(user).head
     user.git("branch", "surefoot")
     with pytest.raises(RepositoryError, match="git branch -m surefoot"):
-        reopen_workspace(found(user), RUN, home=user.home, head=base)
+        reopen_workspace(found(user), RUN, home=user.home, head=base, base=base)
     reject(found(user), RUN, home=user.home)
     with pytest.raises(RepositoryError, match="git branch -m surefoot"):
-        reopen_workspace(found(user), RUN, home=user.home, head=base)
+        reopen_workspace(found(user), RUN, home=user.home, head=base, base=base)
     assert collect_garbage(found(user), home=user.home, keep=lambda _: True).runs == ()
     user.git("branch", "-m", "surefoot", "my-surefoot")
-    with reopen_workspace(found(user), RUN, home=user.home, head=base) as workspace:
+    with reopen_workspace(found(user), RUN, home=user.home, head=base, base=base) as workspace:
         assert workspace.head[0] == base
