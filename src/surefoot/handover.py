@@ -13,7 +13,7 @@ from surefoot.events.calls import ModelPulled
 from surefoot.events.orchestration import RunAccepted, RunRejected, RunsCollected
 from surefoot.events.work import FactLearned
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import Piece, Result
+from surefoot.gitops.accept import Piece, Result, refuse_reject
 from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.accept import reject as remove_work
 from surefoot.gitops.collect import collect_garbage
@@ -119,10 +119,11 @@ def reject(project: Project, run_id: RunId, around: Surroundings, why: str) -> t
     if story.ending:
         raise UsageError(f"run {run_id} was {story.ending}")
     with open_ledger(project, run_id, around) as ledger:
-        removed = [
-            remove_work(project.repository, one, home=project.home)
-            for one in (*story.state.plan.children, run_id)
-        ]
+        # All are asked first, because what was thrown away of one cannot be brought back when another refuses.
+        ids = (run_id, *story.state.plan.children)
+        for one in ids:
+            refuse_reject(project.repository, one, home=project.home)
+        removed = [remove_work(project.repository, one, home=project.home) for one in ids]
         ledger.append(RunRejected(reason=why))
     return tuple(told for one in removed for told in one.kept)
 

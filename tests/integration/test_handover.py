@@ -24,6 +24,7 @@ from surefoot.events.orchestration import (
     TurnClosed,
     TurnStarted,
 )
+from surefoot.events.plans import ChildStarted
 from surefoot.gitops.accept import Piece
 from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.collect import remove_worktree
@@ -254,6 +255,37 @@ def test_work_that_is_on_the_branch_is_not_rejected(
     git(project, "reset", "--hard", "-q", "HEAD^")
     with pytest.raises(UsageError, match="was accepted"):
         reject(project, RUN, around, "no")
+
+
+def test_a_plan_whose_work_is_on_the_branch_keeps_that_of_its_units(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """Who is refused has thrown nothing away, so that what is then accepted can be verified."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    repository, unit = project.repository, RunId(f"{RUN}.u.1")
+    begun = ChildStarted(
+        node="unit",
+        unit_id=UNIT.unit_id,
+        run=unit,
+        attempt=1,
+        base=repository.head,
+        base_tree=repository.tree,
+        tokens=0,
+        cost_usd=0.0,
+        reason="told",
+    )
+    with open_ledger(project, RUN, around) as ledger:
+        ledger.append(begun)
+    open_workspace(repository, unit, home=project.home).close()
+    work = repository.git().run("rev-parse", f"refs/heads/surefoot/{RUN}^{{tree}}").line
+    piece = Piece(tree=TreeId(work), message="add new.py\n")
+    put_onto_branch(repository, RUN, home=project.home, pieces=(piece,), verify=lambda _: None)
+    before = refs(project)
+    assert f"refs/surefoot/{unit}/base" in before
+    with pytest.raises(UsageError, match="is on refs/heads/main"):
+        reject(project, RUN, around, "no")
+    assert refs(project) == before
+    assert (project.home / unit / "pyproject.toml").exists()
 
 
 def test_an_empty_folder_is_no_run(project: Project, around: Surroundings, scripted: str) -> None:

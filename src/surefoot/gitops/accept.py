@@ -18,7 +18,7 @@ from typing import Final
 
 from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError, UsageError
 from surefoot.gitops import admin, refs
-from surefoot.gitops.collect import Removed, remove_run
+from surefoot.gitops.collect import Removed, refuse_removal, remove_run
 from surefoot.gitops.files import is_within, mended, parents, remove_tree
 from surefoot.gitops.git import Git, encode
 from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user, run_post_commit
@@ -153,6 +153,17 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
         UsageError: Somebody still uses the run, or its work is on the user's branch.
         RepositoryError: The user has checked its branch out.
     """
+    _refuse_accepted(repository, run_id)
+    return remove_run(repository, run_id, home)
+
+
+def refuse_reject(repository: Repository, run_id: RunId, home: Path) -> None:
+    """Refuse what `reject` would refuse now; takes nothing away."""
+    _refuse_accepted(repository, run_id)
+    refuse_removal(repository, run_id, home)
+
+
+def _refuse_accepted(repository: Repository, run_id: RunId) -> None:
     git = repository.git()
     known = refs.load(git, run_id)
     if known is not None and known.accepted is not None:
@@ -162,7 +173,6 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
                 f"the work of run {run_id} is on {known.branch} as {known.accepted}: `accept` was broken off before it could "
                 f"say so; `surefoot accept {run_id}` records that"
             )
-    return remove_run(repository, run_id, home)
 
 
 def _commits(

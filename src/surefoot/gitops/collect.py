@@ -79,6 +79,14 @@ def remove_run(repository: Repository, run_id: RunId, home: Path) -> Removed:
         return Removed(worktrees=worktrees, refs=tuple(sorted(ours)), kept=kept)
 
 
+def refuse_removal(repository: Repository, run_id: RunId, home: Path) -> None:
+    """Refuse what `remove_run` would refuse now; takes nothing away."""
+    place, git = Home(root=home.resolve()), repository.git()
+    with _leases(repository.common_dir, run_id, place, keep=True):
+        if refs.branch_of(run_id) in refs.own(run_id, refs.refs_of(git, run_id)):
+            _refuse_checked_out(repository, git, run_id, place)
+
+
 def _told(branch: str) -> str:
     short = branch.removeprefix("refs/heads/")
     return f"branch {short}, which holds other commits than the run's; `git branch -D {short}` removes it"
