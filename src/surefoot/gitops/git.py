@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import IO, Final, Protocol, Self
 
 from surefoot.errors import EnvironmentBrokenError, GitError, RepositoryError
 
@@ -186,6 +186,28 @@ class Git:
         if ok is not None and done.returncode not in ok:
             raise _failure(("git", *args), done.returncode, stderr)
         return Output(exit_code=done.returncode, stdout=done.stdout, stderr=stderr)
+
+    def run_hook(self, name: str, *args: str, said: IO[bytes] | None = None) -> int:
+        """Run a hook of the user's, which says what it has to say into `said`; its exit code, 0 when there is none.
+
+        What it has started may go on and keep its output open: that is not waited for, as with git itself.
+
+        Raises:
+            EnvironmentBrokenError: No git.
+        """
+        output = subprocess.DEVNULL if said is None else said
+        try:
+            return subprocess.run(
+                self.argv("hook", "run", "--ignore-missing", name, "--", *args),
+                cwd=self.cwd,
+                env=self._variables,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                check=False,
+            ).returncode
+        except OSError as error:
+            raise self._cannot_start(error) from error
 
     def _cannot_start(self, error: OSError) -> Exception:
         if shutil.which("git", path=self._variables.get("PATH", os.defpath)) is None:

@@ -5,6 +5,7 @@ the ignored paths that the run was given. The branch does not move: the commit i
 """
 
 import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def clear(repository: Repository, folder: Path) -> None:
 
 def run_post_commit(repository: Repository) -> None:
     """Tell the user's post-commit hook, in his checkout; git ignores its answer, and so do we."""
-    repository.user_git().run("hook", "run", "--ignore-missing", "post-commit", ok=None)
+    repository.user_git().run_hook("post-commit")
 
 
 def _worktree(
@@ -128,11 +129,12 @@ def _ask(
 
 def _hook(user: Git, name: str, *args: str) -> str | None:
     """Run one hook; None when it agrees or there is none, else what to tell."""
-    ran = user.run("hook", "run", "--ignore-missing", name, "--", *args, ok=None)
-    if ran.exit_code == 0:
-        return None
-    said = f"{ran.stdout.decode('utf-8', 'replace')}\n{ran.stderr}".strip()[-_TAIL:]
-    return f"your {name} hook refuses the work: {said!r}; nothing was changed, mend that and accept again"
+    with mended(f"run your {name} hook"), tempfile.TemporaryFile() as said:
+        if user.run_hook(name, *args, said=said) == 0:
+            return None
+        said.seek(0)
+        told = said.read().decode("utf-8", "replace").strip()[-_TAIL:]
+    return f"your {name} hook refuses the work: {told!r}; nothing was changed, mend that and accept again"
 
 
 def _commit(user: Git, wanted: Wanted, tree: TreeId, message: str) -> Made:

@@ -619,6 +619,19 @@ def test_hooks_run_once_as_for_a_commit_of_the_user(user: ScratchRepository) -> 
     assert user.git("log", "-1", "--format=%(trailers:key=Ticket)").strip() == "Ticket: 7"
 
 
+@pytest.mark.parametrize("name", ["pre-commit", "post-commit"])
+def test_what_a_hook_leaves_at_work_is_not_waited_for(user: ScratchRepository, name: str) -> None:
+    """A server that it starts keeps the hook's output open; git itself does not mind either."""
+    pipe, late = user.folder / "pipe", user.folder / "late"
+    os.mkfifo(pipe)
+    run(user)
+    # The limit is for a test that fails, which would never end.
+    user.hook(name, f"(timeout 20 cat {pipe}; touch {late}) &")
+    take(user)
+    assert not late.exists()
+    pipe.write_bytes(b"")
+
+
 @pytest.mark.parametrize("name", ["pre-commit", "prepare-commit-msg", "commit-msg"])
 def test_a_hook_that_rejects_changes_nothing(user: ScratchRepository, name: str) -> None:
     """Its words are passed on; what it did to the files it saw is gone with them."""
