@@ -13,9 +13,9 @@ from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository
 from tests.integration.steps import done, script
 
 from surefoot.assembly import Request, Surroundings
-from surefoot.consent import set_lock
+from surefoot.consent import clear_lock, give_trust, set_lock
 from surefoot.decisions.roundtable import Juror
-from surefoot.errors import UsageError
+from surefoot.errors import LedgerError, UsageError
 from surefoot.events.orchestration import Decided
 from surefoot.ledger import read_events
 from surefoot.operations import (
@@ -26,6 +26,7 @@ from surefoot.operations import (
     spawn_runs,
 )
 from surefoot.project import Project, open_project
+from surefoot.upkeep import own_ledger
 from surefoot.values import RunId, RunStatus
 
 RUNS = tuple(RunId(f"20261122-101500-000{n}") for n in range(4))
@@ -117,6 +118,27 @@ def test_what_cannot_begin_is_said(tmp_path: Path, around: Surroundings) -> None
     assert all("locked: a release" in one.error for one in awaited)
     with pytest.raises(UsageError, match="start no run"):
         spawn_runs(project, [], around)
+
+
+def test_no_power_is_given_that_cannot_be_recorded(tmp_path: Path, around: Surroundings) -> None:
+    """While another command has the ledger: unlock and trust change nothing, a lock holds and says what is missing."""
+    bare = make_project(tmp_path)
+    (bare.root / "surefoot.toml").write_text('[test]\ncommand = ["true"]\n')
+    project = open_project(bare.root, bare.places)
+    project.prepare()
+    with own_ledger(project, around.clock, {}):
+        with pytest.raises(LedgerError, match=r"^locked, but not recorded: .*in use"):
+            set_lock(project, "a release", "ursula", environ={})
+        with pytest.raises(LedgerError, match="in use"):
+            clear_lock(project, "ursula", environ={})
+        with pytest.raises(LedgerError, match="in use"):
+            give_trust(project, "ursula", environ={})
+    assert project.lock.reason() == "a release"
+    assert open_project(bare.root, bare.places).untrusted == ("test.command",)
+    assert clear_lock(project, "ursula", environ={})
+    assert give_trust(project, "ursula", environ={}) == ("test.command",)
+    kinds = [one.event.kind for one in read_events(project.folder / "events.jsonl")]
+    assert kinds == ["lock.changed", "settings.trusted"]
 
 
 def test_a_rival_changes_no_exit_code(surefoot: Surefoot, tmp_path: Path) -> None:
