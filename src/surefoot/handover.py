@@ -38,7 +38,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
 
     Raises:
         AcceptError: It is not complete, was decided before, or does not fit; nothing was changed.
-        LockedError: The repository is locked.
+        LockedError: The repository is locked, or was meanwhile; nothing was changed.
     """
     project.require_unlocked()
     story = read_story_of(project, RunId(run_id))
@@ -58,7 +58,9 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
 
         def verify(result: Result) -> str | None:
             journal.record(FactLearned(topic="accept", text=f"verified again: {result.reason}"))
-            return checked_again(project, story, around, journal, result)
+            told = checked_again(project, story, around, journal, result)
+            project.require_unlocked()  # before the hooks, which may take their time as well
+            return told
 
         # As it is now: the run that comes to its end here may have begun hours ago.
         repository = Repository.discover(project.root, project.repository.env)
@@ -69,6 +71,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
             pieces=pieces,
             verify=verify,
             carry=untracked(repository, repository.tree, carried(project.root)),
+            ready=project.require_unlocked,
         )
         journal.record(
             RunAccepted(commit=accepted.commit, onto=accepted.onto, branch=accepted.branch)

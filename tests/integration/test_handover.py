@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from surefoot.app import outcome, resume, start
 from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
-from surefoot.errors import AcceptError, SurefootError, UsageError
+from surefoot.errors import AcceptError, LockedError, SurefootError, UsageError
+from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import (
     PlanMade,
     RunOpened,
@@ -25,6 +27,7 @@ from surefoot.events.orchestration import (
     TurnStarted,
 )
 from surefoot.events.plans import ChildStarted
+from surefoot.events.work import FactLearned
 from surefoot.gitops.accept import Piece
 from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.collect import remove_worktree
@@ -489,6 +492,39 @@ def test_tests_that_the_user_committed_meanwhile_are_the_branchs(
     tip = moved(project, mine="def test_mine():\n    assert True\n")
     assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
     assert git(project, "rev-parse", "HEAD^") == tip
+
+
+@dataclass(frozen=True)
+class Locking:
+    """Locks the project as soon as `accept` verifies again."""
+
+    project: Project
+
+    def seen(self, recorded: Recorded) -> None:
+        """As `Progress.seen`."""
+        if isinstance(recorded.event, FactLearned):
+            self.project.lock.set("a release")
+
+
+@pytest.mark.parametrize("during", ["hooks", "gates"])
+def test_a_lock_that_comes_while_accept_is_at_work_holds(
+    project: Project, around: Surroundings, scripted: str, during: str
+) -> None:
+    """Nothing is put on the branch, and no hook is asked any more."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    asked, lock = project.root.parent / "asked", project.repository.common_dir / "surefoot-lock"
+    if during == "gates":
+        moved(project, mine="def test_mine():\n    assert True\n")
+    hook = project.root / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {asked}; echo a release > {lock}\n")
+    hook.chmod(0o755)
+    tip = git(project, "rev-parse", "HEAD")
+    with pytest.raises(LockedError, match="locked: a release"):
+        accept(project, RUN, surroundings(Nobody(), Locking(project)))
+    assert asked.exists() == (during == "hooks")
+    assert git(project, "rev-parse", "HEAD") == tip
+    assert not (project.root / "new.py").exists()
 
 
 def test_accept_audits_again_what_a_hook_has_edited(

@@ -80,6 +80,9 @@ class Result:
 Verify = Callable[[Result], str | None]
 """Runs the gates on a result, against what the branch holds; None when they pass, else one sentence."""
 
+Ready = Callable[[], None]
+"""Raises where the work must not be put on the branch now."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
@@ -101,13 +104,15 @@ def accept(
     pieces: Sequence[Piece],
     verify: Verify,
     carry: Sequence[str] = (),
+    ready: Ready = lambda: None,
 ) -> Accepted:
     """Put a run's work onto the branch that it started from, which must be checked out.
 
     It becomes one commit a piece, the last of which is the whole: what the run's branch holds beside it was never verified.
 
     `verify` is asked when the branch has moved, and when a hook edited the work. `carry` are the ignored paths that the
-    user's hooks need, as in `open_workspace`. Accepting again what was accepted gives the same answer.
+    user's hooks need, as in `open_workspace`. `ready` is asked last, when gates and hooks have had their time; what it
+    raises reaches the caller, with nothing changed. Accepting again what was accepted gives the same answer.
 
     Raises:
         AcceptError: It cannot be; nothing was changed.
@@ -140,6 +145,7 @@ def accept(
             _gate(verify, plan, made.tree, f"your commit hooks edited {edited}")
             _refuse_overlap(repository, git, objects, plan.onto_tree, made.tree)
         accepted = Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
+        ready()
         _publish(repository, git, run_id, accepted)
         return accepted
     finally:
