@@ -128,7 +128,7 @@ def accept(
             raise AcceptError(
                 f"the repository at {str(repository.root)!r} holds no work of run {run_id}; it was rejected or collected"
             )
-        onto = _checked_out(repository, git, known)
+        onto = _checked_out(repository, git, place, run_id, known)
         done = _accepted_before(git, known)
         if done is not None:
             return done
@@ -238,12 +238,22 @@ def _refuse_unverified(git: Git, run_id: RunId, known: RunRefs, verified: TreeId
         )
 
 
-def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
+def _checked_out(
+    repository: Repository, git: Git, place: Home, run_id: RunId, known: RunRefs
+) -> CommitId:
     """The commit that the run's branch is at, when it is checked out here and nothing is under way."""
     here = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1)).line
     for other in admin.checkouts(git, repository.common_dir):
-        if other.branch == known.branch and other.git_dir != repository.git_dir:
-            raise AcceptError(f"{known.branch} is checked out at {str(other.path)!r}; accept there")
+        if other.branch != known.branch or other.git_dir == repository.git_dir:
+            continue
+        if other.path.is_relative_to(place.accepting):
+            _drop_left(repository, place, RunId(other.path.parent.name))
+            continue
+        mend = "accept there"
+        if refs.checkout_of(git, run_id) != str(other.git_dir):  # whose ledgers do not know the run
+            name = known.branch.removeprefix("refs/heads/")
+            mend = f"switch to another branch there, `git switch {name}` here, and accept again"
+        raise AcceptError(f"{known.branch} is checked out at {str(other.path)!r}; {mend}")
     if here != known.branch:
         name = known.branch.removeprefix("refs/heads/")
         if known.branch not in refs.all_refs(git, known.branch):
@@ -259,6 +269,19 @@ def _checked_out(repository: Repository, git: Git, known: RunRefs) -> CommitId:
         if (repository.git_dir / name).exists():
             raise AcceptError(f"a {what} is under way; finish or abort it and accept again")
     return _head(git)
+
+
+def _drop_left(repository: Repository, place: Home, run_id: RunId) -> None:
+    """Remove the worktree in which hooks were asked when another `accept` was killed; one at work is let alone.
+
+    It has the branch checked out for the hooks' sake, so that git would let nobody switch to it.
+    """
+    lease = Lease.attempt(place.accept_lease(run_id), repository.common_dir)
+    if lease is not None:
+        try:
+            clear(repository, place.accept(run_id))
+        finally:
+            lease.discard()
 
 
 def _accepted_before(git: Git, known: RunRefs) -> Accepted | None:

@@ -50,9 +50,14 @@ class Home:
         """The lease of the one process that accepts a run; the run itself may be open there."""
         return self.root / ".leases" / f"{checked(run_id)}@accept"
 
+    @property
+    def accepting(self) -> Path:
+        """The folders of those processes."""
+        return self.root / ".accept"
+
     def accept(self, run_id: RunId) -> Path:
         """Its folder."""
-        return self.root / ".accept" / checked(run_id)
+        return self.accepting / checked(run_id)
 
     def run_ids(self) -> frozenset[RunId]:
         """Runs that have left anything here, of whatever repository."""

@@ -1,7 +1,10 @@
 """Accepting puts one commit of the user's on his branch, or changes nothing; rejecting leaves no trace."""
 
+import contextlib
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,7 @@ from surefoot.errors import AcceptError, EnvironmentBrokenError, RepositoryError
 from surefoot.gitops import Repository
 from surefoot.gitops.accept import Accepted, Piece, Result, accept, reject
 from surefoot.gitops.collect import remove_worktree
+from surefoot.gitops.lease import Home, Lease
 from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
@@ -319,6 +323,46 @@ def test_a_conflict_names_the_files(user: ScratchRepository) -> None:
     assert gates.asked == []
 
 
+_ACCEPT_OTHER = """
+import sys
+from pathlib import Path
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import Piece, accept
+root, home, tree = sys.argv[1:]
+work = Piece(tree=tree, message="other")
+accept(Repository.discover(Path(root)), "run-2", home=Path(home), pieces=[work], verify=lambda _: None)
+"""
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+def test_the_hooks_of_another_run_do_not_have_the_branch(
+    user: ScratchRepository, *, at_work: bool
+) -> None:
+    """Whether they are asked at this moment, or their `accept` was killed: what that has left goes with the next one."""
+    other = RunId("run-2")
+    with open_workspace(found(user), other, home=user.home) as workspace:
+        workspace.apply([FileEdit(path="other.py", text="O\n")])
+        workspace.commit(tree := workspace.snapshot(), "turn", {})
+    remove_worktree(found(user), other, user.home)
+    run(user)
+    user.hook("pre-commit", "kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)")
+    argv = [sys.executable, "-c", _ACCEPT_OTHER, str(user.root), str(user.home), tree]
+    assert subprocess.run(argv, env=dict(user.env), check=False).returncode == -9
+    user.hook("pre-commit", "exit 0")
+    left = user.home / ".accept" / other
+    assert (left / "tree" / "other.py").exists()
+    with contextlib.ExitStack() as stack:
+        if at_work:
+            place = Home(root=user.home).accept_lease(other)
+            lease = Lease.take(place, other, found(user).common_dir)
+            stack.callback(lease.release)
+        take(user)
+        assert left.exists() == at_work
+    if not at_work:
+        user.git("switch", "-q", "-c", "elsewhere")
+        user.git("switch", "-q", "main")
+
+
 def test_a_state_in_which_nobody_should_commit_is_refused(user: ScratchRepository) -> None:
     """Another branch, a detached HEAD, a merge under way, no such work: each says what to do."""
     run(user)
@@ -330,7 +374,9 @@ def test_a_state_in_which_nobody_should_commit_is_refused(user: ScratchRepositor
         accept(repository, RUN, home=user.home, pieces=[work(user)], verify=Gates())
     user.git("switch", "-q", "elsewhere")
     user.git("worktree", "add", "-q", "../second", "main")
-    refused(user, r"checked out at '.*second'; accept there")
+    refused(
+        user, r"checked out at '.*second'; switch to another branch there, `git switch main` here"
+    )
     accepted = take(user.at(user.folder / "second"))
     assert user.git("rev-parse", "main") == accepted.commit
     assert (user.folder / "second" / "src" / "new.py").exists()
