@@ -3,7 +3,8 @@
 Everything that can say no (a conflict, the gates, a hook, a signing key) is asked on the finished commit, outside the
 user's checkout. The checkout is touched once, at the end, by one `git merge --ff-only`, which refuses on its own to
 overwrite anything that is not in a commit. It moves files and index first and the branch last: whether the branch can
-be moved is asked before, and a merge that fails at it all the same is taken back.
+be moved is asked before, and a merge that fails at it all the same is taken back; what one has left that was killed is
+taken back by whoever accepts or rejects the run next.
 """
 
 import contextlib
@@ -132,6 +133,7 @@ def accept(
         done = _accepted_before(git, known)
         if done is not None:
             return done
+        _take_back_killed(repository, git, run_id, known)
         _refuse_unverified(git, run_id, known, pieces[-1].tree)
         objects = Objects(git, place.accept(run_id), len(onto))
         plan = _plan(git, known, onto)
@@ -158,8 +160,17 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
     Raises:
         UsageError: Somebody still uses the run, or its work is on the user's branch.
         RepositoryError: The user has checked its branch out.
+        AcceptError: An `accept` was killed half-way, and what it has left in the checkout cannot be taken back.
     """
     _refuse_accepted(repository, run_id)
+    git, place = repository.git(), Home(root=home.resolve())
+    known = refs.load(git, run_id)
+    if known is not None and known.accepted is not None:
+        lease = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
+        try:
+            _take_back_killed(repository, git, run_id, known)
+        finally:
+            lease.discard()
     return remove_run(repository, run_id, home)
 
 
@@ -368,8 +379,6 @@ def _in_the_way(root: Path, path: str) -> str:
 
 
 def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted) -> None:
-    # Recorded first: a kill after the merge must not make the next `accept` look for new work.
-    refs.keep_accepted(git, run_id, accepted.commit, accepted.onto)
     branch = accepted.branch.removeprefix("refs/heads/")
     user = repository.user_git().bound(
         variables={
@@ -385,7 +394,9 @@ def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted
         with uninterrupted():
             _refuse_other_branch(git, accepted.branch)
             refs.refuse_held(git, RefChange(name="HEAD", new=accepted.commit, old=accepted.onto))
-            with _taken_back(repository, git, accepted):
+            # Recorded first: after a kill the next `accept` has to know whether, or how far, the work was put there.
+            refs.keep_accepted(git, run_id, accepted.commit, accepted.onto)
+            with _taken_back(repository, git, run_id, accepted):
                 _merge(user, accepted.commit)
     except GitError as error:
         raise AcceptError(
@@ -413,7 +424,9 @@ def _merge(user: Git, commit: CommitId) -> None:
 
 
 @contextlib.contextmanager
-def _taken_back(repository: Repository, git: Git, accepted: Accepted) -> Iterator[None]:
+def _taken_back(
+    repository: Repository, git: Git, run_id: RunId, accepted: Accepted
+) -> Iterator[None]:
     """Take back what a merge has done that then could not move the branch.
 
     Nothing of the user's is lost: like the merge, `read-tree -m` refuses to overwrite what is in no commit, and of what
@@ -429,23 +442,90 @@ def _taken_back(repository: Repository, git: Git, accepted: Accepted) -> Iterato
         # Asked, because whatever keeps git from the index keeps it from taking back nothing, too.
         if _head(git) != accepted.onto:
             raise
-        back: tuple[str, ...] = ("read-tree", "-m", "-u", accepted.commit, accepted.onto)
-        try:
-            if _entries(git) != before:
-                git.run(*back)
-            else:
-                # It broke off at a file that it could not write, and keeps the index for its end.
-                half = _written_in_part(repository.root, git, accepted, changed, theirs)
-                back = ("checkout-index", "--force", "--index", "--", *half)
-                if half:
-                    names = b"".join(encode(path) + b"\0" for path in half)
-                    git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
-        except (GitError, EnvironmentBrokenError) as again:
-            raise AcceptError(
-                f"git has changed files and cannot move {accepted.branch} ({error}), nor take that back ({again}); "
-                f"mend both, run `git {shlex.join(back)}` and accept again"
-            ) from error
+        whole = _entries(git) != before
+        _take_back(repository.root, git, accepted, changed, theirs, whole=whole, why=error)
+        refs.forget_accepted(git, run_id)
         raise
+
+
+def _take_back(
+    root: Path,
+    git: Git,
+    accepted: Accepted,
+    changed: Mapping[str, str],
+    theirs: AbstractSet[str],
+    *,
+    whole: bool,
+    why: Exception | str,
+) -> None:
+    """Undo a merge that could not move the branch, but for what is `theirs`. `whole`: it has come to the index."""
+    back: tuple[str, ...] = ("read-tree", "-m", "-u", accepted.commit, accepted.onto)
+    try:
+        if whole:
+            git.run(*back)
+        else:
+            # It broke off at a file that it could not write, and keeps the index for its end.
+            half = _written_in_part(root, git, accepted, changed, theirs)
+            back = ("checkout-index", "--force", "--index", "--", *half)
+            if half:
+                names = b"".join(encode(path) + b"\0" for path in half)
+                git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
+    except (GitError, EnvironmentBrokenError) as error:
+        raise AcceptError(
+            f"git has changed files and cannot move {accepted.branch} ({why}), nor take that back ({error}); "
+            f"mend both, run `git {shlex.join(back)}` and accept again"
+        ) from error
+
+
+def _take_back_killed(repository: Repository, git: Git, run_id: RunId, known: RunRefs) -> None:
+    """Take back what a merge has left in the checkout that was killed together with its `accept`.
+
+    Left by it is what has the accepted content, or its beginning, and what is missing where git replaces or removes it.
+    """
+    if known.accepted is None or known.onto is None or _head(git) != known.onto:
+        return
+    # Where the branch was there already, and was moved back, the files are as the user wants them.
+    if known.accepted in git.run("log", "-g", "--format=%H", "HEAD", ok=(0, 128)).line.split():
+        return
+    accepted = Accepted(
+        commit=known.accepted,
+        onto=known.onto,
+        branch=known.branch,
+        tree=_tree(git, known.accepted),
+    )
+    changed = _changed(git, accepted)
+    dirty = {*_uncommitted(git)}
+    left = {
+        path
+        for path, status in changed.items()
+        if (path in dirty or status == "A")
+        and _is_left(git, accepted.commit, repository.root, path, status)
+    }
+    if not left:
+        return
+    lock = repository.git_dir / "index.lock"
+    killed = (
+        f"an `accept` of run {run_id} was killed while git put {_named(left)} into the checkout"
+    )
+    if lock.exists():
+        raise AcceptError(
+            f"{killed}, and {str(lock)!r} keeps git from taking that back; "
+            "remove it when no git command is at work, and try again"
+        )
+    # Git writes the index at once: it holds all of the merge, or nothing of it.
+    index = git.run("diff-index", "--cached", "-z", "--name-only", accepted.commit).fields
+    whole = changed.keys().isdisjoint(index)
+    theirs = {*changed, *dirty} - left
+    with uninterrupted():
+        _take_back(repository.root, git, accepted, changed, theirs, whole=whole, why=killed)
+        refs.forget_accepted(git, run_id)
+
+
+def _is_left(git: Git, commit: CommitId, root: Path, path: str, status: str) -> bool:
+    """Whether what is, or is not, at a path that a merge changes can be its doing."""
+    if _in_the_way(root, path) == path:
+        return status != "D" and _is_written(git, commit, root, path)
+    return status != "A" and not os.path.lexists(root / path)
 
 
 def _written_in_part(
@@ -475,7 +555,7 @@ def _is_written(git: Git, commit: CommitId, root: Path, path: str) -> bool:
     with mended(f"read {str(place)!r}"):
         if place.is_symlink():
             return whole == encode(os.readlink(place))  # noqa: PTH115  # a Path would tidy the target
-        return whole.startswith(place.read_bytes())
+        return place.is_file() and whole.startswith(place.read_bytes())
 
 
 def _changed(git: Git, accepted: Accepted) -> dict[str, str]:

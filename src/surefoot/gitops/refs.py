@@ -214,6 +214,11 @@ def keep_accepted(git: Git, run_id: RunId, commit: CommitId, onto: CommitId) -> 
     change(git, [RefChange(name=n, new=oid, old=old.get(n)) for n, oid in wanted.items()])
 
 
+def forget_accepted(git: Git, run_id: RunId) -> None:
+    """Take back what `keep_accepted` has kept: nothing of it is on the branch, or half on its way there."""
+    delete(git, all_refs(git, kept(run_id, "accepted"), kept(run_id, "onto")))
+
+
 def _note(git: Git, said: Mapping[str, str]) -> str:
     """A blob that says this."""
     about = json.dumps({**said, "version": 1}, sort_keys=True).encode()

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -66,6 +67,24 @@ def take(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
     return accept(
         found(user), RUN, home=user.home, pieces=[work(user)], verify=gates or Gates("not asked")
     )
+
+
+_ACCEPT = """
+import sys
+from pathlib import Path
+from surefoot.gitops import Repository
+from surefoot.gitops.accept import Piece, accept
+root, home, run_id, tree = sys.argv[1:]
+work = Piece(tree=tree, message="work")
+accept(Repository.discover(Path(root)), run_id, home=Path(home), pieces=[work], verify=lambda _: None)
+"""
+
+
+def take_killed(user: ScratchRepository, run_id: RunId, tree: str) -> None:
+    """Accept in a process group of its own, which something kills."""
+    argv = [sys.executable, "-c", _ACCEPT, str(user.root), str(user.home), run_id, tree]
+    killed = subprocess.run(argv, env=dict(user.env), check=False, start_new_session=True)
+    assert killed.returncode == -signal.SIGKILL
 
 
 def take_both(user: ScratchRepository, gates: Gates | None = None) -> Accepted:
@@ -323,17 +342,6 @@ def test_a_conflict_names_the_files(user: ScratchRepository) -> None:
     assert gates.asked == []
 
 
-_ACCEPT_OTHER = """
-import sys
-from pathlib import Path
-from surefoot.gitops import Repository
-from surefoot.gitops.accept import Piece, accept
-root, home, tree = sys.argv[1:]
-work = Piece(tree=tree, message="other")
-accept(Repository.discover(Path(root)), "run-2", home=Path(home), pieces=[work], verify=lambda _: None)
-"""
-
-
 @pytest.mark.parametrize("at_work", [True, False])
 def test_the_hooks_of_another_run_do_not_have_the_branch(
     user: ScratchRepository, *, at_work: bool
@@ -346,8 +354,7 @@ def test_the_hooks_of_another_run_do_not_have_the_branch(
     remove_worktree(found(user), other, user.home)
     run(user)
     user.hook("pre-commit", "kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)")
-    argv = [sys.executable, "-c", _ACCEPT_OTHER, str(user.root), str(user.home), tree]
-    assert subprocess.run(argv, env=dict(user.env), check=False).returncode == -9
+    take_killed(user, other, tree)
     user.hook("pre-commit", "exit 0")
     left = user.home / ".accept" / other
     assert (left / "tree" / "other.py").exists()
@@ -412,6 +419,68 @@ def test_files_that_a_merge_has_written_before_it_broke_off_are_taken_back(
     assert user.git("status", "--porcelain") == " M README.md"
 
 
+@pytest.mark.parametrize("then", ["accept", "reject"])
+@pytest.mark.parametrize("at", ["file", "branch"])
+def test_what_a_merge_that_was_killed_has_left_is_taken_back(
+    user: ScratchRepository, at: str, then: str
+) -> None:
+    """Before the work is accepted again, or rejected; a lock that it has left is named."""
+
+    def go_on() -> None:
+        if then == "accept":
+            take(user)
+        else:
+            reject(found(user), RUN, user.home)
+
+    user.commit({".gitattributes": "src/util.py filter=late\n", "old.py": "O\n"})
+    files = {"src/app.py": FIXED, "src/new.py": "N\n", "src/util.py": "VALUE = 2\n"}
+    run(user, {**files, "old.py": None})
+    user.git("config", "filter.late.smudge", "kill -9 0")
+    user.git("config", "filter.late.clean", "cat")
+    take_killed(user, RUN, work(user).tree)
+    user.git("config", "--remove-section", "filter.late")
+    assert (user.root / "src" / "new.py").exists()
+    with pytest.raises(AcceptError, match=r"was killed while git put .*\.git/index\.lock"):
+        go_on()
+    (user.root / ".git" / "index.lock").unlink()
+    if at == "branch":  # files and index are moved before it
+        user.git("clean", "-q", "--force")
+        user.git("reset", "-q", "--hard")
+        user.git("read-tree", "-m", "-u", "HEAD", "refs/surefoot/run-1/accepted")
+    user.write({"README.md": "dirty\n"})
+    go_on()
+    assert user.git("status", "--porcelain") == " M README.md"
+    assert (user.root / "src" / "new.py").exists() == (then == "accept")
+    assert (user.root / "old.py").exists() == (then == "reject")
+
+
+def test_what_the_user_made_of_the_rest_of_a_killed_merge_is_his(user: ScratchRepository) -> None:
+    """He is told that it is in the way; the other files are as they were before the merge."""
+    user.commit({".gitattributes": "src/util.py filter=late\n"})
+    files = {"src/app.py": FIXED, "src/new.py": "N\n", "src/util.py": "VALUE = 2\n"}
+    run(user, {**files, "src/other.py": "O\n"})
+    user.git("config", "filter.late.smudge", "kill -9 0")
+    user.git("config", "filter.late.clean", "cat")
+    take_killed(user, RUN, work(user).tree)
+    user.git("config", "--remove-section", "filter.late")
+    (user.root / ".git" / "index.lock").unlink()
+    user.write({"src/app.py": "mine\n", "src/new.py": "mine, too\n"})
+    with pytest.raises(AcceptError, match=r"'src/app\.py', 'src/new\.py', where you have changes"):
+        take(user)
+    assert user.git("status", "--porcelain") == " M src/app.py\n?? src/new.py"
+    assert (user.root / "src" / "app.py").read_text() == "mine\n"
+    assert (user.root / "src" / "new.py").read_text() == "mine, too\n"
+
+
+def test_what_the_user_keeps_of_accepted_work_is_his(user: ScratchRepository) -> None:
+    """He has taken the commit off his branch and left its files as they are; nothing of it was left by a kill."""
+    run(user)
+    take(user)
+    user.git("reset", "-q", "--soft", "HEAD^")
+    reject(found(user), RUN, user.home)
+    assert user.git("status", "--porcelain") == "M  src/app.py\nA  src/new.py"
+
+
 def test_what_a_merge_that_never_began_did_not_write_stays(user: ScratchRepository) -> None:
     """An ignored file that the user's program wrote while a hook ran, and those behind a link that the work replaces."""
     other = user.folder / "other"
@@ -468,12 +537,16 @@ def test_a_lock_that_another_git_has_left_is_told_and_nothing_changes(
 
 
 def test_a_locked_index_is_told_as_git_tells_it(user: ScratchRepository) -> None:
-    """Nothing was moved, so that there is nothing to take back."""
+    """Nothing was moved, so that there is nothing to take back, then or later."""
     run(user)
-    (user.root / ".git" / "index.lock").touch()
+    lock = user.root / ".git" / "index.lock"
+    lock.touch()
     with pytest.raises(AcceptError, match=r"^git will not move refs/heads/main: .*index.lock"):
         take(user)
     assert user.git("status", "--porcelain") == ""
+    lock.unlink()
+    user.write({"src/app.py": None})
+    refused(user, r"'src/app\.py', where you have changes")
 
 
 def late_lock(user: ScratchRepository, before: str = "true") -> Path:
