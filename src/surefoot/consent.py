@@ -43,6 +43,7 @@ def clear_lock(project: Project, who: str, *, environ: Mapping[str, str]) -> boo
 
 def give_trust(project: Project, who: str, *, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Let the present content of `surefoot.toml` widen power; recorded with its keys. Raises as `clear_lock`."""
+    project.require_settings()
     project.prepare()
     with own_ledger(project, SystemClock(), environ) as ledger:
         keys = project.trust()

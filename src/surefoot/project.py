@@ -212,11 +212,23 @@ class Project:
         home = self.plans if run_id.startswith(PLAN_PREFIX) else self.runs
         return home / run_id / "events.jsonl"
 
-    def trust(self) -> tuple[str, ...]:
-        """Accept the present content of `surefoot.toml`; returns the keys that now take effect."""
+    def require_settings(self) -> None:
+        """Refuse where there is nothing to trust.
+
+        Raises:
+            UsageError: There is no `surefoot.toml`.
+        """
+        self._to_trust()
+
+    def _to_trust(self) -> tuple[Settings, str]:
         settings, found = read_settings(self.root)
         if found is None:
             raise UsageError(f"there is no {FILE_NAME} to trust; `surefoot init` writes one")
+        return settings, found
+
+    def trust(self) -> tuple[str, ...]:
+        """Accept the present content of `surefoot.toml`; returns the keys that now take effect. Raises as `require_settings`."""
+        settings, found = self._to_trust()
         self.prepare()
         with writing(self.trusted):
             self.trusted.parent.mkdir(parents=True, exist_ok=True)

@@ -53,3 +53,14 @@ def test_a_user_without_a_name_is_told_by_number(
     ran = CliRunner().invoke(app, ["lock", "--why", "a release", "--repo", str(root)])
     assert (ran.exit_code, ran.stdout) == (0, "locked: a release\n")
     assert f'"who":"uid {os.getuid()}"' in (root / ".surefoot" / "events.jsonl").read_text()
+
+
+def test_where_there_is_nothing_to_trust_nothing_is_written(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """One sentence, and the repository stays as it was."""
+    root = repository(tmp_path, BUG)
+    done = surefoot("trust", cwd=root)
+    assert done.returncode != 0
+    assert "there is no surefoot.toml to trust" in done.stderr
+    assert not (root / ".surefoot").exists()

@@ -7,28 +7,32 @@ be moved is asked before, and a merge that fails at it all the same is taken bac
 taken back by whoever accepts or rejects the run next.
 """
 
-import contextlib
-import os
-import shlex
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from surefoot.errors import AcceptError, EnvironmentBrokenError, GitError, UsageError
+from surefoot.errors import AcceptError, UsageError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.collect import Removed, refuse_removal, remove_run
 from surefoot.gitops.files import is_within, mended, parents, remove_tree
-from surefoot.gitops.git import Git, encode
-from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user, run_post_commit
+from surefoot.gitops.git import Git
+from surefoot.gitops.hooks import Made, Wanted, clear, commit_as_user
 from surefoot.gitops.lease import Home, Lease
 from surefoot.gitops.objects import Objects
-from surefoot.gitops.refs import RefChange, RunRefs
+from surefoot.gitops.publish import (
+    Accepted,
+    head_of,
+    in_the_way,
+    named,
+    publish,
+    take_back_killed,
+    tree_of,
+    uncommitted,
+)
+from surefoot.gitops.refs import RunRefs
 from surefoot.gitops.replay import replay
 from surefoot.gitops.repository import Repository
-from surefoot.interrupts import uninterrupted
 from surefoot.values import Merged
 from surefoot.vocabulary import CommitId, RunId, TreeId
 
@@ -39,8 +43,6 @@ _UNDER_WAY: Final[Mapping[str, str]] = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
 }
-_NAMED: Final = 3
-"""Files that a message names; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,19 +52,6 @@ class Piece:
     tree: TreeId
     """The run's tree when the part was done, by its ledger."""
     message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """The work is on the user's branch."""
-
-    commit: CommitId
-    """The last one."""
-    onto: CommitId
-    """The commit that they were put onto, the branch's tip before."""
-    branch: str
-    """Full name of the branch."""
-    tree: TreeId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +122,7 @@ def accept(
         done = _accepted_before(git, known)
         if done is not None:
             return done
-        _take_back_killed(repository, git, run_id, known)
+        take_back_killed(repository, git, run_id, known)
         _refuse_unverified(git, run_id, known, pieces[-1].tree)
         objects = Objects(git, place.accept(run_id), len(onto))
         plan = _plan(git, known, onto)
@@ -143,12 +132,12 @@ def accept(
             _gate(verify, plan, plan.tree, moved)
         made = _commits(repository, plan, pieces, known.branch, place.accept(run_id), carry)
         if made.tree != plan.tree:
-            edited = _named(objects.changed(plan.tree, made.tree))
+            edited = named(objects.changed(plan.tree, made.tree))
             _gate(verify, plan, made.tree, f"your commit hooks edited {edited}")
             _refuse_overlap(repository, git, objects, plan.onto_tree, made.tree)
         accepted = Accepted(commit=made.commit, onto=onto, branch=known.branch, tree=made.tree)
         ready()
-        _publish(repository, git, run_id, accepted)
+        publish(repository, git, run_id, accepted)
         return accepted
     finally:
         lease.discard()
@@ -168,7 +157,7 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
     if known is not None and known.accepted is not None:
         lease = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
         try:
-            _take_back_killed(repository, git, run_id, known)
+            take_back_killed(repository, git, run_id, known)
         finally:
             lease.discard()
     return remove_run(repository, run_id, home)
@@ -213,7 +202,7 @@ def _commits(
         moved = replay(git, base=done, work=piece.tree, onto=made.tree)
         if edited and moved.conflicts:
             raise AcceptError(
-                f"your commit hooks edited {_named(moved.conflicts)}, which a later milestone changes, too; "
+                f"your commit hooks edited {named(moved.conflicts)}, which a later milestone changes, too; "
                 "nothing was changed"
             )
         tree = moved.tree
@@ -242,7 +231,7 @@ def _overlaid(repository: Repository, folder: Path, moved: Merged, whole: TreeId
 
 def _refuse_unverified(git: Git, run_id: RunId, known: RunRefs, verified: TreeId) -> None:
     """Refuse what somebody has put on the run's branch since, or taken off it."""
-    if _tree(git, known.last) != verified:
+    if tree_of(git, known.last) != verified:
         raise AcceptError(
             f"the branch of run {run_id} is at {known.last}, which does not hold what the run has verified; "
             f"{refs.keep_yours(run_id, known.newest)} and accept again"
@@ -279,7 +268,7 @@ def _checked_out(
     for name, what in _UNDER_WAY.items():
         if (repository.git_dir / name).exists():
             raise AcceptError(f"a {what} is under way; finish or abort it and accept again")
-    return _head(git)
+    return head_of(git)
 
 
 def _drop_left(repository: Repository, place: Home, run_id: RunId) -> None:
@@ -317,7 +306,7 @@ def _plan(git: Git, known: RunRefs, onto: CommitId) -> _Plan:
         merged = replay(git, base=base, work=work, onto=tip)
         if merged.conflicts:
             raise AcceptError(
-                f"newer commits on {known.branch} conflict with the work in {_named(merged.conflicts)}; "
+                f"newer commits on {known.branch} conflict with the work in {named(merged.conflicts)}; "
                 "nothing was changed, start a new run from the present state"
             )
         tree = merged.tree
@@ -340,245 +329,15 @@ def _refuse_overlap(
     """Refuse when something in the checkout that no commit holds lies where a file would change."""
     changed = objects.changed(before, after)
     above = {parent for path in changed for parent in parents(path)}
-    dirty = _uncommitted(git)
+    dirty = uncommitted(git)
     overlap = {path for path in dirty if path in above or is_within(path, changed.keys())}
     tracked = objects.listing(before)
     added = (path for path, status in changed.items() if status == "A")
     overlap |= {
-        p for path in added if (p := _in_the_way(repository.root, path)) not in {*tracked, ""}
+        p for path in added if (p := in_the_way(repository.root, path)) not in {*tracked, ""}
     }
     if overlap:
         raise AcceptError(
-            f"the work changes {_named(overlap)}, where you have changes that are not committed; "
+            f"the work changes {named(overlap)}, where you have changes that are not committed; "
             "nothing was changed, commit or move them and accept again"
         )
-
-
-def _uncommitted(git: Git) -> list[str]:
-    """Paths with staged or unstaged changes, and untracked ones that are not ignored."""
-    shape = ("--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--no-show-stash")
-    paths = []
-    for field in git.run("status", *shape).fields:
-        kind = field[0]
-        if kind == "u":
-            raise AcceptError("the index holds unmerged files; finish or abort the merge first")
-        paths.append(field[2:].rstrip("/") if kind == "?" else field.split(" ", 8)[8])
-    return paths
-
-
-def _in_the_way(root: Path, path: str) -> str:
-    """The first thing on the way to a new file that is not a folder, e.g. an ignored file; empty when free."""
-    for step in (*parents(path), path):
-        try:
-            mode = (root / step).lstat().st_mode
-        except FileNotFoundError:
-            return ""
-        if not stat.S_ISDIR(mode):
-            return step
-    return ""
-
-
-def _publish(repository: Repository, git: Git, run_id: RunId, accepted: Accepted) -> None:
-    branch = accepted.branch.removeprefix("refs/heads/")
-    user = repository.user_git().bound(
-        variables={
-            "GIT_REFLOG_ACTION": f"surefoot accept {run_id}",
-            # Options of the user's for merges into the branch; in variables, because a name may hold `=`.
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": f"branch.{branch}.mergeOptions",
-            "GIT_CONFIG_VALUE_0": "--ff-only",
-        },
-        settings=("core.hooksPath=/dev/null", "gc.auto=0", "maintenance.auto=false"),
-    )
-    try:
-        with uninterrupted():
-            _refuse_other_branch(git, accepted.branch)
-            refs.refuse_held(git, RefChange(name="HEAD", new=accepted.commit, old=accepted.onto))
-            # Recorded first: after a kill the next `accept` has to know whether, or how far, the work was put there.
-            refs.keep_accepted(git, run_id, accepted.commit, accepted.onto)
-            with _taken_back(repository, git, run_id, accepted):
-                _merge(user, accepted.commit)
-    except GitError as error:
-        raise AcceptError(
-            f"git will not move {accepted.branch}: {error.stderr.strip()!r}; mend that and accept again"
-        ) from error
-    run_post_commit(repository)
-
-
-def _refuse_other_branch(git: Git, branch: str) -> None:
-    """The gates and hooks may have taken an hour, in which the user went on: a merge moves whatever is checked out now."""
-    here = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1)).line
-    if here != branch:
-        raise AcceptError(
-            f"{here or 'a detached HEAD'} was checked out in place of {branch} meanwhile; nothing was changed, "
-            f"run `git switch {branch.removeprefix('refs/heads/')}` and accept again"
-        )
-
-
-def _merge(user: Git, commit: CommitId) -> None:
-    options = ("--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures")
-    merge = ("merge", *options, "--no-stat", "--quiet", commit)
-    user.run(*merge)
-    if (tip := _head(user)) != commit:
-        raise GitError(("git", *merge), 0, f"HEAD is {tip} after the merge")
-
-
-@contextlib.contextmanager
-def _taken_back(
-    repository: Repository, git: Git, run_id: RunId, accepted: Accepted
-) -> Iterator[None]:
-    """Take back what a merge has done that then could not move the branch.
-
-    Nothing of the user's is lost: like the merge, `read-tree -m` refuses to overwrite what is in no commit, and of what
-    differed before nothing is put back.
-    """
-    before, changed = _entries(git), _changed(git, accepted)
-    added = (path for path, status in changed.items() if status == "A")
-    # Ignored files, of which git says nothing, are the user's, too.
-    theirs = {*_uncommitted(git), *(p for p in added if _in_the_way(repository.root, p) == p)}
-    try:
-        yield
-    except (GitError, EnvironmentBrokenError) as error:
-        # Asked, because whatever keeps git from the index keeps it from taking back nothing, too.
-        if _head(git) != accepted.onto:
-            raise
-        whole = _entries(git) != before
-        _take_back(repository.root, git, accepted, changed, theirs, whole=whole, why=error)
-        refs.forget_accepted(git, run_id)
-        raise
-
-
-def _take_back(
-    root: Path,
-    git: Git,
-    accepted: Accepted,
-    changed: Mapping[str, str],
-    theirs: AbstractSet[str],
-    *,
-    whole: bool,
-    why: Exception | str,
-) -> None:
-    """Undo a merge that could not move the branch, but for what is `theirs`. `whole`: it has come to the index."""
-    back: tuple[str, ...] = ("read-tree", "-m", "-u", accepted.commit, accepted.onto)
-    try:
-        if whole:
-            git.run(*back)
-        else:
-            # It broke off at a file that it could not write, and keeps the index for its end.
-            half = _written_in_part(root, git, accepted, changed, theirs)
-            back = ("checkout-index", "--force", "--index", "--", *half)
-            if half:
-                names = b"".join(encode(path) + b"\0" for path in half)
-                git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
-    except (GitError, EnvironmentBrokenError) as error:
-        raise AcceptError(
-            f"git has changed files and cannot move {accepted.branch} ({why}), nor take that back ({error}); "
-            f"mend both, run `git {shlex.join(back)}` and accept again"
-        ) from error
-
-
-def _take_back_killed(repository: Repository, git: Git, run_id: RunId, known: RunRefs) -> None:
-    """Take back what a merge has left in the checkout that was killed together with its `accept`.
-
-    Left by it is what has the accepted content, or its beginning, and what is missing where git replaces or removes it.
-    """
-    if known.accepted is None or known.onto is None or _head(git) != known.onto:
-        return
-    # Where the branch was there already, and was moved back, the files are as the user wants them.
-    if known.accepted in git.run("log", "-g", "--format=%H", "HEAD", ok=(0, 128)).line.split():
-        return
-    accepted = Accepted(
-        commit=known.accepted,
-        onto=known.onto,
-        branch=known.branch,
-        tree=_tree(git, known.accepted),
-    )
-    changed = _changed(git, accepted)
-    dirty = {*_uncommitted(git)}
-    left = {
-        path
-        for path, status in changed.items()
-        if (path in dirty or status == "A")
-        and _is_left(git, accepted.commit, repository.root, path, status)
-    }
-    if not left:
-        return
-    lock = repository.git_dir / "index.lock"
-    killed = (
-        f"an `accept` of run {run_id} was killed while git put {_named(left)} into the checkout"
-    )
-    if lock.exists():
-        raise AcceptError(
-            f"{killed}, and {str(lock)!r} keeps git from taking that back; "
-            "remove it when no git command is at work, and try again"
-        )
-    # Git writes the index at once: it holds all of the merge, or nothing of it.
-    index = git.run("diff-index", "--cached", "-z", "--name-only", accepted.commit).fields
-    whole = changed.keys().isdisjoint(index)
-    theirs = {*changed, *dirty} - left
-    with uninterrupted():
-        _take_back(repository.root, git, accepted, changed, theirs, whole=whole, why=killed)
-        refs.forget_accepted(git, run_id)
-
-
-def _is_left(git: Git, commit: CommitId, root: Path, path: str, status: str) -> bool:
-    """Whether what is, or is not, at a path that a merge changes can be its doing."""
-    if _in_the_way(root, path) == path:
-        return status != "D" and _is_written(git, commit, root, path)
-    return status != "A" and not os.path.lexists(root / path)
-
-
-def _written_in_part(
-    root: Path,
-    git: Git,
-    accepted: Accepted,
-    changed: Mapping[str, str],
-    theirs: AbstractSet[str],
-) -> list[str]:
-    """Remove the new files of a merge that broke off; the paths of those that it has changed.
-
-    A new file is the merge's where it holds what git writes there, or the beginning of it.
-    """
-    mine = {path: status for path, status in changed.items() if path not in theirs}
-    for path in (p for p, status in mine.items() if status == "A"):
-        # A link above it, which the work replaces by a folder, leads to files that are not the checkout's.
-        if _in_the_way(root, path) == path and _is_written(git, accepted.commit, root, path):
-            with mended(f"remove {str(root / path)!r}"):
-                (root / path).unlink()
-    return [path for path in _uncommitted(git) if mine.get(path, "A") != "A"]
-
-
-def _is_written(git: Git, commit: CommitId, root: Path, path: str) -> bool:
-    """Whether a file is what git makes of a commit's, as far as it came."""
-    place = root / path
-    whole = git.run("cat-file", "--filters", f"{commit}:{path}").stdout
-    with mended(f"read {str(place)!r}"):
-        if place.is_symlink():
-            return whole == encode(os.readlink(place))  # noqa: PTH115  # a Path would tidy the target
-        return place.is_file() and whole.startswith(place.read_bytes())
-
-
-def _changed(git: Git, accepted: Accepted) -> dict[str, str]:
-    """Status of each path that the merge changes."""
-    objects = Objects(git, git.cwd, len(accepted.onto))
-    return objects.changed(_tree(git, accepted.onto), accepted.tree)
-
-
-def _tree(git: Git, commit: CommitId) -> TreeId:
-    return TreeId(git.run("rev-parse", f"{commit}^{{tree}}").line)
-
-
-def _entries(git: Git) -> bytes:
-    """What the index holds, without what it knows of the files."""
-    return git.run("ls-files", "--stage", "-z").stdout
-
-
-def _head(git: Git) -> CommitId:
-    return CommitId(git.run("rev-parse", "--verify", "HEAD^{commit}").line)
-
-
-def _named(paths: Iterable[str]) -> str:
-    ordered = sorted(paths)
-    shown = ", ".join(repr(path) for path in ordered[:_NAMED])
-    more = len(ordered) - _NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
