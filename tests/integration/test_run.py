@@ -243,6 +243,7 @@ class Bench:
             RunId("r1"),
             home=self.tmp / "home",
             head=self.journal.state.head_commit or opened.base,
+            base=opened.base,
         ) as workspace:
             return Run(self.ports(workspace, executor)).run()
 

@@ -29,7 +29,8 @@ if closed is None:
     workspace = open_workspace(repository, "run-1", home=home, carry=["node_modules"])
 else:
     head, carry = closed[-1], ["node_modules"]
-    workspace = reopen_workspace(repository, "run-1", home=home, carry=carry, head=head)
+    base = closed[0]
+    workspace = reopen_workspace(repository, "run-1", home=home, carry=carry, head=head, base=base)
 for number in range(len(closed or ["base"]), 4):
     if number == 2:
         workspace.apply([FileEdit(path="src/app.py", text="bad"), FileEdit(path="x/y.py", text="")])
