@@ -27,7 +27,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import LEVELS_VERSION, Extent, Level, checks
 from surefoot.kernel.memory import lacks_memory
 from surefoot.kernel.ports import Suite, Trees
-from surefoot.kernel.rewritten import grown_in, rewritten, source_of, text_of
+from surefoot.kernel.rewritten import both_of, grown_in, rewritten, text_of
 from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import passing_s, steadied, unsteady
 from surefoot.kernel.strength import Case, Meter, is_strong, of_new, unnoticed
@@ -566,14 +566,7 @@ class Prover:
 
     def contents(self, diff: Diff) -> dict[str, tuple[str | None, str | None]]:
         """Text of each changed file before and after; None where it is not there or not text."""
-        read = self.workspace.read
-        return {
-            path: (
-                source_of(path, read(diff.before, path)),
-                source_of(path, read(diff.after, path)),
-            )
-            for path in diff.paths
-        }
+        return {path: both_of(diff, path, self.workspace.read) for path in diff.paths}
 
     def texts(self, tree: TreeId, paths: Collection[str]) -> dict[str, str]:
         """Text of files of a tree, those left out that are not there or not text."""

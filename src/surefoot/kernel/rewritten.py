@@ -67,9 +67,7 @@ def grown_in(
     """Test files that a change brings or only adds to; `read` gives a file of a tree."""
     tests = [f for f in diff.files if is_test_path(f.path)]
     kept = [f.path for f in tests if f.status == "M"]
-    texts = {
-        p: (source_of(p, read(diff.before, p)), source_of(p, read(diff.after, p))) for p in kept
-    }
+    texts = {p: both_of(diff, p, read) for p in kept}
     return extended(texts) | {f.path for f in tests if f.status == "A"}
 
 
@@ -93,6 +91,13 @@ def source_of(path: str, data: bytes | None) -> str | None:
         return decoded(data)
     text = text_of(data)
     return data.decode("latin-1") if text is None and b"\0" not in data else text
+
+
+def both_of(
+    diff: Diff, path: str, read: Callable[[TreeId, str], bytes | None]
+) -> tuple[str | None, str | None]:
+    """A file's text before and after a change, as `source_of`; `read` gives a file of a tree."""
+    return source_of(path, read(diff.before, path)), source_of(path, read(diff.after, path))
 
 
 def _adds(path: str, before: str | None, after: str | None) -> bool:

@@ -41,21 +41,20 @@ class Merged:
     commit: CommitId | None
 
     @property
-    def level(self) -> Level:
+    def level(self) -> Literal["slice", "milestone"]:
         """How far it is looked at."""
-        return Level.MILESTONE if self.part.milestone else Level.SLICE
+        return "milestone" if self.part.milestone else "slice"
 
 
 def judged(merged: Merged, prover: Prover, ended: Ended) -> PartVerified:
     """What the level asks for, by the types of the part's units, and the units' own tests and commands."""
-    units, level, base, tree = merged.units, merged.level, merged.base, merged.tree
+    units, level, base, tree = merged.units, Level(merged.level), merged.base, merged.tree
     asked = checks(level, (u.unit_type for u in units))
     before, flaky = prover.baseline(base)
     wanted = tuple(dict.fromkeys(t for u in units for t in tests_of(u, before.collected)))
     whole = asked.tests is Extent.ALL or not wanted
     named = None if whole else wanted
-    named_level: Literal["slice", "milestone"] = "milestone" if merged.part.milestone else "slice"
-    report, event = prover.tests(tree, named_level, named)
+    report, event = prover.tests(tree, merged.level, named)
     surprising = set(report.failing) - set(before.failing) - flaky
     flaky |= prover.flaky(tree, report, surprising, named, base=base)
     against = [*_missing(wanted, report, flaky)]
@@ -72,7 +71,7 @@ def judged(merged: Merged, prover: Prover, ended: Ended) -> PartVerified:
         against += [f"`{line}` ended with {code}" for line, code in codes if code != 0]
     return PartVerified(
         part=merged.part.name,
-        level=named_level,
+        level=merged.level,
         tree=tree,
         commit=merged.commit,
         passed=not against,

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from surefoot.errors import SettingsError
 from surefoot.plain_files import read_plain
@@ -82,10 +82,10 @@ def plan_command(
     """
     script = _without_wrappers(tuple(command), {})
     told = script and _known(root, script)
-    if told and given in (None, told[0]):
-        form, argv, targets, narrow = told
+    if told and given in (None, told.form):
+        form, argv, targets, narrow, after = told
     elif given is not None and given != "node":
-        form, argv, targets, narrow = given, tuple(command), (), None
+        form, argv, targets, narrow, after = _Told(given, tuple(command), (), None)
     else:
         raise SettingsError(
             f"`[test] command` is {' '.join(command)!r}, whose report cannot be read: {not_installed(root)}name its format, e.g. "
@@ -106,7 +106,7 @@ def plan_command(
         argv=(*argv[:place], program.argv0, *argv[place + 1 :]),
         targets=targets,
         narrow=narrow,
-        after=_go(script.words)[1] if script and told and form == "go" else (),
+        after=after,
         env={**homes, **env},
         path=program.path,
         reads=(*program.reads, *shown),
@@ -165,8 +165,14 @@ def _without_wrappers(words: tuple[str, ...], env: dict[str, str]) -> _Script | 
     return None
 
 
-_Told: TypeAlias = tuple[TestFormat, tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]
-"""TestFormat, argv, targets, what comes before the files asked for."""
+class _Told(NamedTuple):
+    """What a `CommandPlan` has of a command that is known."""
+
+    form: TestFormat
+    argv: tuple[str, ...]
+    targets: tuple[str, ...]
+    narrow: tuple[str, ...] | None
+    after: tuple[str, ...] = ()
 
 
 def _known(root: Path, script: _Script) -> _Told | None:
@@ -178,11 +184,13 @@ def _known(root: Path, script: _Script) -> _Told | None:
         # Build errors are on standard error.
         # `-vet=off`: what vet holds against a file is no test's result. `-count=1`: no answer of an earlier run.
         ours = ("-json", "-vet=off", "-count=1")
-        return "go", (*_MERGED, "go", "test", *ours), _go(words)[0] or ("./...",), ()
+        packages, options = _go(words)
+        argv = (*_MERGED, "go", "test", *ours)
+        return _Told("go", argv, packages or ("./...",), (), after=options)
     if name == "cargo" and words[1:2] == ("test",):
         more = () if "--no-fail-fast" in words else ("--no-fail-fast",)
         # Names of test programs are on standard error, results on standard output: they belong in one order.
-        return "cargo", (*_MERGED, "cargo", "test", *more, *words[2:]), (), None
+        return _Told("cargo", (*_MERGED, "cargo", "test", *more, *words[2:]), (), None)
     return _installed(root, words)
 
 
@@ -211,7 +219,8 @@ def _node(words: tuple[str, ...]) -> _Told:
             targets.append(word)
     reporter, witness = map(str, NODE_PARTS)
     ours = ("--test-reporter", reporter, "--test-reporter-destination", "stdout")
-    return "node", ("node", "--require", witness, "--test", *ours, *options), tuple(targets), ()
+    argv = ("node", "--require", witness, "--test", *ours, *options)
+    return _Told("node", argv, tuple(targets), ())
 
 
 def _installed(root: Path, words: tuple[str, ...]) -> _Told | None:
@@ -229,11 +238,12 @@ def _installed(root: Path, words: tuple[str, ...]) -> _Told | None:
     program, kept = ("node", *node_options, start), _without_reports(runner, words[1:])
     if runner == "mocha":
         ours: tuple[str, ...] = ("--reporter", "xunit", "--reporter-option", f"output={REPORT}")
-        return "junit", (*program, *kept, *ours), (), None
+        return _Told("junit", (*program, *kept, *ours), (), None)
     if runner == "jest":
         ours = ("--json", f"--outputFile={REPORT}")
-        return "jest", (*program, *kept, *ours), (), ("--runTestsByPath",)
-    return "jest", (*program, "run", *kept, "--reporter=json", f"--outputFile={REPORT}"), (), ()
+        return _Told("jest", (*program, *kept, *ours), (), ("--runTestsByPath",))
+    ours = ("--reporter=json", f"--outputFile={REPORT}")
+    return _Told("jest", (*program, "run", *kept, *ours), (), ())
 
 
 def _without_reports(runner: str, words: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from surefoot.codec import encode
 from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle, is_whole
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
-from surefoot.kernel.rewritten import grown_in, source_of
+from surefoot.kernel.rewritten import both_of, grown_in
 from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import function_of, steadied, unsteady
 from surefoot.values import SETTLED, Diff, TestReport, TreeId
@@ -130,7 +130,7 @@ class Checks:
             if self._suite.is_control_path(path) or (is_test(path) and path not in grown)
         ]
         found = [f"must not be changed: {_names(touched)}"] if touched else []
-        texts = {path: self._texts(diff, path) for path in diff.paths}
+        texts = {path: both_of(diff, path, self._workspace.read) for path in diff.paths}
         if examples := examples_changed(self._task.baseline.collected, texts):
             found.append(
                 f"the examples that are tests must stay as they are in {_names(sorted(examples))}"
@@ -140,10 +140,6 @@ class Checks:
     @property
     def _is_test(self) -> Callable[[str], bool]:
         return is_test_by(self._suite.is_test_path, self._task.baseline.collected)
-
-    def _texts(self, diff: Diff, path: str) -> tuple[str | None, str | None]:
-        read = self._workspace.read
-        return source_of(path, read(diff.before, path)), source_of(path, read(diff.after, path))
 
     def _objected(self, tree: TreeId) -> list[str]:
         """What the review would not let through."""

@@ -170,12 +170,11 @@ class Hunt:
 
     def run(self, *, edit: bool = True) -> Choice:
         """Search; the choice says what to take, if anything. Without `edit` only the model is asked."""
-        search = self._search
         if edit:
-            self._singles(search)
+            self._singles()
         choice = self._weighed()
         if edit and self._is_unlikely(choice):
-            self._fill(search)
+            self._fill()
             choice = self._weighed()
         deeper = edit
         while self._goes_on(choice):
@@ -183,11 +182,11 @@ class Hunt:
             self._ask(min(self._batch_size(choice), self._most - self._model.asked))
             if deeper and self._model.asked >= self._limits.before_deeper:
                 deeper = False
-                self._deeper(search)
-            choice = self._read_again(self._weighed(), search)
+                self._deeper()
+            choice = self._read_again(self._weighed())
         if deeper and not self._evidence.passing:
-            self._deeper(search)
-            choice = self._read_again(self._weighed(), search)
+            self._deeper()
+            choice = self._read_again(self._weighed())
         return choice
 
     @property
@@ -237,7 +236,7 @@ class Hunt:
     def without(self, taken: Passing) -> Choice:
         """What the evidence says when a candidate failed elsewhere; what is next is weighed and read like the first one."""
         self._out.add(taken.candidate.candidate_id)
-        return self._read_again(self._weighed(), self._search)
+        return self._read_again(self._weighed())
 
     def _choice(self) -> Choice:
         """What the evidence says now."""
@@ -290,7 +289,7 @@ class Hunt:
             weighed = weighed or bool(codes)
         return self._choice() if weighed else choice
 
-    def _read_again(self, choice: Choice, search: SyntaxSearch) -> Choice:
+    def _read_again(self, choice: Choice) -> Choice:
         """The choice, after the rest of the function that is to be taken was read: a second fault may stand in a line that no known test holds.
 
         Where a model that fills gaps finds such a line far likelier otherwise, and so written it passes and does
@@ -306,10 +305,10 @@ class Hunt:
         if shown is None or self._edited(shown, taken) is None or self._halted():
             return choice
         self._read.add(taken.words)
-        told = search.told(taken, shown)
+        told = self._search.told(taken, shown)
         for tried in told:
             self._evidence.add_told(tried, shown.suspect)
-        slips = search.slips(taken, shown, self._infilling) if self._asker.fills_gaps else []
+        slips = self._search.slips(taken, shown, self._infilling) if self._asker.fills_gaps else []
         for tried in slips:
             self._evidence.add(tried, shown.suspect, sampled=True)
         found = (*told, *slips)
@@ -319,30 +318,30 @@ class Hunt:
 
     # --- syntax-tree edits -----------------------------------------------------------------------
 
-    def _singles(self, search: SyntaxSearch) -> None:
+    def _singles(self) -> None:
         """Edits of the unchanged code, step by step as long as the run has time; what passes is evidence in any case."""
-        for step in self._steps(search):
+        for step in self._steps():
             if self._halted():
                 break
             step()
         self._take()
 
-    def _steps(self, search: SyntaxSearch) -> Iterator[Callable[[], None]]:
+    def _steps(self) -> Iterator[Callable[[], None]]:
         """The parts of that search, each chosen after what the last one brought."""
         most = self._limits.first_order
         for suspect in self._case.suspects:
-            yield partial(search.singles, suspect, most)
+            yield partial(self._search.singles, suspect, most)
             most = max(most // 2, 1)
         if not self._trials.passing:
-            yield partial(self._fill, search)
+            yield self._fill
         if not self._trials.passing:
-            yield search.follow
-        elif not search.passing:
+            yield self._search.follow
+        elif not self._search.passing:
             # Of two faults a model has filled in both places, each by itself: what edits say there is another word.
-            yield partial(search.follow, 1)
+            yield partial(self._search.follow, 1)
         for suspect in self._case.suspects[:1]:
-            yield partial(search.pairs, suspect)
-        yield search.complete
+            yield partial(self._search.pairs, suspect)
+        yield self._search.complete
 
     def _is_unlikely(self, choice: Choice) -> bool:
         """Whether nothing that was weighed is clearly likelier than the unchanged code, which is wrong: then the right change is hardly among it."""
@@ -350,7 +349,7 @@ class Hunt:
         known = [p.likely for p in passing if p.likely is not None]
         return bool(known) and max(known) < self._limits.likely
 
-    def _fill(self, search: SyntaxSearch) -> None:
+    def _fill(self) -> None:
         """Lines that a model which fills gaps would write in their places; each that passes is an answer of it."""
         if not self._asker.fills_gaps or self._filled or self._halted():
             return
@@ -358,16 +357,16 @@ class Hunt:
         for shown in self._shown[:1]:
             source = self._case.files.product[shown.suspect.path]
             lines = self._infilling.lines(shown, source, self._limits.filled_lines)
-            for candidate in search.fills(shown.suspect, lines):
+            for candidate in self._search.fills(shown.suspect, lines):
                 if (tried := self._trials.seen(candidate)) is not None:
                     self._taken.add(str(candidate.candidate_id))
                     self._evidence.add(tried, shown.suspect, sampled=True)
 
-    def _deeper(self, search: SyntaxSearch) -> None:
+    def _deeper(self) -> None:
         """Edits on top of edits; only while nothing passes."""
         if self._evidence.passing or self._halted():
             return
-        search.deeper(self._case.suspects)
+        self._search.deeper(self._case.suspects)
         self._take()
 
     def _take(self) -> None:

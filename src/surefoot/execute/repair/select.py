@@ -474,7 +474,7 @@ def cluster(passing: Sequence[Passing], weights: Weights) -> tuple[Cluster, ...]
         # Passing is not right: of what nothing tells the behaviour, equal code alone does the same for certain.
         code = "" if words else mark(item.candidate)
         # What differs only on inputs that perhaps nobody gives would else be put together.
-        alike = bool(item.beyond) and compared.words(item) == compared.part(item, item.beyond)
+        alike = bool(item.beyond) and words == compared.part(item, item.beyond)
         groups.setdefault((item.measured if words else "", words, code, alike), []).append(item)
     least = min((p.changed_lines for p in passing), default=1)
     shares = _shares(list(groups.values()))
@@ -631,13 +631,11 @@ class _Comparison:
 
     def words(self, item: Passing) -> Words:
         """What an item does there; empty where that is not known or is compared with nothing."""
-        return self.part(item, item.words) if _name(item) in self._fit else ()
+        return self.part(item, item.words or ()) if _name(item) in self._fit else ()
 
-    def part(self, item: Passing, words: Words | None) -> Words:
+    def part(self, item: Passing, words: Words) -> Words:
         """What stands in these places of words that were told on the same inputs."""
-        return tuple(
-            (words or ())[n] for n in self._places.get(item.measured, ()) if n < len(words or ())
-        )
+        return tuple(words[n] for n in self._places.get(item.measured, ()) if n < len(words))
 
 
 def _raised(item: Passing, word: str) -> bool:
