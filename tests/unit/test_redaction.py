@@ -218,6 +218,35 @@ def test_a_key_that_was_cut_off_is_hidden_behind_any_margin(margin: str, header:
     )
 
 
+REACHED = {**MARGINS, "rg": "src/keys.py-{number}-{line}", "context": " {line}"}
+
+
+@pytest.mark.parametrize("margin", REACHED.values(), ids=REACHED)
+def test_a_key_whose_beginning_was_cut_off_is_hidden_behind_any_margin(margin: str) -> None:
+    """As a diff or a search shows what stands above a line; what stands above and below it stays, also as JSON."""
+    tail = noise(17, B64)[1:]
+    lines = f"{KEY_LINES}\n{tail}==\n-----END {RSA}-----\nDEBUG = True".split("\n")
+    text = "\n".join(margin.format(number=n, line=line) for n, line in enumerate(lines, 25))
+    below = text.partition(f"-----END {RSA}-----")[2]
+    for around in (text, f"@@ -1,3 +1,4 @@\n\n{text}"):
+        above = around.partition(KEY_LINES.split("\n")[0])[0]
+        # A sign of a diff may be one of base64.
+        hidden = (
+            f"{above}[redacted:private-key]{below}",
+            f"{above.removesuffix('+')}[redacted:private-key]{below}",
+        )
+        assert redact(around) in hidden
+        assert json.loads(redact(json.dumps(around))) in hidden
+
+
+@pytest.mark.parametrize("line", ["", "X", noise(15, B64)], ids=["none", "one letter", "fifteen"])
+def test_the_last_line_of_a_key_may_be_short(line: str) -> None:
+    """It is what is left over; all others are as long as each other."""
+    for between in ("\n", ""):
+        text = f"import os\n{KEY_LINES}\n{line}{between}-----END {RSA}-----"
+        assert redact(text) == "import os\n[redacted:private-key]"
+
+
 SHA1, SHA256, UUID = noise(40, HEX), noise(64, HEX), "9b2f6c1e-3d4a-4f5b-8c7d-0e1f2a3b4c5d"
 LEFT_ALONE = [
     "",
@@ -368,6 +397,8 @@ LEFT_ALONE = [
     f"AKIA{noise(30, B32)}",
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     f'if "-----BEGIN {RSA}-----" in text:',
+    f'text = ask()\nif "-----END {RSA}-----" in text:',
+    f"end\n\n-----END {RSA}-----\n",
     f"> -----BEGIN {RSA}-----\n> is how it begins\nE   assert 1\n 2 | Version: 3",
     "eyJ is base64 of an opening brace",
     "eyJhbGciOiJIUzI1NiJ9",
@@ -500,6 +531,9 @@ LONG = [
     "-----BEGIN PRIVATE" + " KEY-----",
     "-----BEGIN PRIVATE" + " KEY-----aaaaaaaaaaaaaaaaaaaaaaaa-",
     "-----BEGIN PRIVATE" + " KEY-----\n 2 | ",
+    "-----END PRIVATE" + " KEY-----",
+    "\n" * 50 + "-----END PRIVATE" + " KEY-----",
+    "a" * 64 + "\n",
     "authorization: bearer ",
     "basic aaaaaaaaaaaaaaaa",
     "--a-b-password ",
@@ -541,6 +575,14 @@ def test_time_is_linear(piece: str) -> None:
     """Half a megabyte of the worst that a detector can be given costs 16 times a sixteenth of it, not 256 times."""
     times = HALF_A_MEGABYTE // len(piece)
     assert grows_below(64, piece * (times // 16), piece * times)
+
+
+def test_time_is_linear_before_the_end_of_a_key() -> None:
+    """What may stand before it is looked at once."""
+    end = "-----END PRIVATE" + " KEY-----"
+    for piece in ("a" * 64 + "\n", "\n", "\\n", " \\" * 3):
+        times = HALF_A_MEGABYTE // len(piece)
+        assert grows_below(64, piece * (times // 16) + end, piece * times + end)
 
 
 def test_time_is_linear_in_a_text_of_everything() -> None:

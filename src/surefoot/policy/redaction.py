@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from string import ascii_letters, digits
 from typing import Final
 from urllib.parse import quote
 
@@ -210,6 +211,12 @@ _MARGIN: Final = r"(?:\d{1,6}[ \t]?[|:-]|\d{1,6}(?:\t|\\t)|[>|E+-])[ \t]{0,40}"
 _PEM_HEADER: Final = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID):[^\n\\]{0,200}"
 _PEM_LINE: Final = rf"[A-Za-z0-9+/=]{{16}}|{_PEM_HEADER}|[ \t]{{0,40}}(?:\n|\\n)"
 """How a line of a key that was cut off begins."""
+_PEM_END: Final = re.compile(rf"-----END {_PEM_TITLE}")
+_BREAKS: Final = re.compile(r"\n|\\n")
+_BASE64: Final = ascii_letters + digits + "+/="
+_BEHIND_LINE: Final = " \t\r\\\"'+,"
+_PEM_WHOLE: Final = 16
+"""Letters that any line of a key has, but for its last."""
 _NAME: Final = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|credential|"
     # `pass` alone is a word of Python and of test reports.
@@ -434,7 +441,37 @@ def _once(text: str) -> str:
         for anchor, rank, one in possible
         for start, end in _secrets(text, lowered, anchor, one)
     ]
+    found += [(start, 0, end, "private-key") for start, end in _ends_of_keys(text)]
     return _without(text, found) if found else text
+
+
+def _ends_of_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Keys whose beginning was cut off, as by a diff's hunk or the context of a match."""
+    done = 0
+    for end in _PEM_END.finditer(text):
+        begin = _begin_of_key(text, done, end.start())
+        if _holds_key_text(text[begin : end.start()]):
+            yield begin, end.end()
+        done = end.end()
+
+
+def _begin_of_key(text: str, first: int, end: int) -> int:
+    """Where the lines begin, not before `first`, that end in base64 up to `end`, whatever stands in their margin."""
+    begin, shortest = end, _PEM_WHOLE  # beside the end itself a margin may stand
+    breaks = [(m.start(), m.end()) for m in _BREAKS.finditer(text, first, end)]
+    starts, ends = [first, *(b for _, b in breaks)], [*(a for a, _ in breaks), end]
+    for start, stop in reversed(list(zip(starts, ends, strict=True))):
+        line = text[start:stop].rstrip(_BEHIND_LINE)
+        at = start + len(line.rstrip(_BASE64))
+        at += text[at - 1 : at] == "\\"  # \t in JSON: a letter of the escape, not of the key
+        length = start + len(line) - at
+        if length >= shortest:
+            begin, shortest = at, _PEM_WHOLE
+        elif stop != end and (line or begin != end):
+            break
+        if stop == end:
+            shortest = 1
+    return begin
 
 
 def _secrets(
