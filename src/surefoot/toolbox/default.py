@@ -31,7 +31,7 @@ def default_toolbox(
     own = (
         FileReader(outliner, redact),
         Ripgrep(processes, program=program, redact=redact),
-        FileEditor(),
+        FileEditor(redact),
         Shell(processes, shelter, redact),
     )
     return Box((*own, *more), redact=redact)

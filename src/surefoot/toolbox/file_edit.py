@@ -1,7 +1,7 @@
 """`file_edit`: one change of one file, through the workspace, or an exact reason why not."""
 
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Final
@@ -13,7 +13,7 @@ from surefoot.toolbox.bounds import clip_lines, named
 from surefoot.toolbox.places import Place, content, existing, locate
 from surefoot.toolbox.specs import failed, flag, spec, text
 from surefoot.toolbox.text_edits import Edited, replace_once, replace_unit, trouble
-from surefoot.toolbox.units import PYTHON, lines_of, numbered
+from surefoot.toolbox.units import PYTHON, hidden_lines, lines_of, numbered
 from surefoot.values import FileEdit, ToolOutcome, ToolSpec
 
 _AROUND: Final = 2
@@ -46,6 +46,10 @@ _SPEC: Final = spec(
 class FileEditor:
     """Keeps line ends and the final newline as they are; refuses to break a file that its readers can read."""
 
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
+        """`redact` hides secrets in a file's whole text, of which some lines are shown."""
+        self._redact = redact
+
     @property
     def spec(self) -> ToolSpec:
         """As `Tool.spec`."""
@@ -60,7 +64,7 @@ class FileEditor:
                 return _create(locate(workspace.path, given), parameters, workspace)
             if way == "delete":
                 return _delete(existing(workspace.path, given), workspace)
-            return _change(existing(workspace.path, given), parameters, workspace)
+            return _change(existing(workspace.path, given), parameters, workspace, self._redact)
         except UsageError as error:
             return failed(error)
 
@@ -92,13 +96,18 @@ def _delete(place: Place, workspace: Workspace) -> ToolOutcome:
     return _apply(workspace, place, None, f"deleted {place.path}")
 
 
-def _change(place: Place, parameters: Mapping[str, object], workspace: Workspace) -> ToolOutcome:
+def _change(
+    place: Place,
+    parameters: Mapping[str, object],
+    workspace: Workspace,
+    redact: Callable[[str], str],
+) -> ToolOutcome:
     data = content(place)
     whole = data.decode("utf-8", "surrogateescape")
     old = whole.removeprefix(_MARK)
     unit, search = text(parameters, "unit"), text(parameters, "search")
     if unit is None:
-        edited = replace_once(old, search or "", text(parameters, "replace") or "")
+        edited = replace_once(old, search or "", text(parameters, "replace") or "", redact)
     elif PurePosixPath(place.path).suffix in PYTHON:
         edited = replace_unit(old, data, unit, text(parameters, "text") or "")
     else:
@@ -108,7 +117,7 @@ def _change(place: Place, parameters: Mapping[str, object], workspace: Workspace
     new = whole[: len(whole) - len(old)] + edited.text
     _refuse_foreign(place, parameters, data)
     note = _check(place, new.encode("utf-8", "surrogateescape"), before=data)
-    return _apply(workspace, place, new, f"{_snippet(place, edited)}{note}")
+    return _apply(workspace, place, new, f"{_snippet(place, edited, redact)}{note}")
 
 
 def _refuse_foreign(place: Place, parameters: Mapping[str, object], data: bytes) -> None:
@@ -149,8 +158,8 @@ def _check(place: Place, new: bytes, *, before: bytes | None = None) -> str:
     raise UsageError(f"the file would not be valid {kind} any more: {wrong}; nothing was written")
 
 
-def _snippet(place: Place, edited: Edited) -> str:
-    lines = lines_of(edited.text)
+def _snippet(place: Place, edited: Edited, redact: Callable[[str], str]) -> str:
+    lines = hidden_lines(edited.text, redact)
     first = max(1, edited.first - _AROUND)
     last = min(len(lines), edited.last + _AROUND, first + _SHOWN_LINES - 1)
     shown = clip_lines(numbered(lines[first - 1 : last], first), _SHOWN_CHARACTERS)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
 
@@ -11,7 +10,7 @@ from surefoot.kernel.ports import Workspace
 from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clip_lines, named
 from surefoot.toolbox.places import Place, content, existing
 from surefoot.toolbox.specs import failed, flag, number, spec, text
-from surefoot.toolbox.units import PYTHON, lines_of, numbered, spans, tree_of
+from surefoot.toolbox.units import PYTHON, hidden_lines, lines_of, numbered, spans, tree_of
 from surefoot.values import ToolOutcome, ToolSpec
 
 LINES: Final = 200
@@ -64,22 +63,10 @@ class FileReader:
                 return ToolOutcome(ok=True, output=_outline(place, data, self._outliner))
             first, last = number(parameters, "first_line"), number(parameters, "last_line")
             whole = data.decode("utf-8-sig", "replace")
-            lines = _in_their_places(lines_of(whole), lines_of(self._redact(whole)))
+            lines = hidden_lines(whole, self._redact)
             return ToolOutcome(ok=True, output=_lines(place, lines, first, last))
         except UsageError as error:
             return failed(error)
-
-
-def _in_their_places(lines: list[str], hidden: list[str]) -> list[str]:
-    """The lines in which secrets are hidden, with the numbers that they had: a key of several lines became one."""
-    if len(lines) == len(hidden):
-        return hidden
-    found: list[str] = []
-    for _, begins, ends, first, end in SequenceMatcher(
-        None, lines, hidden, autojunk=False
-    ).get_opcodes():
-        found += [*hidden[first:end], *["\n"] * (ends - begins - (end - first))]
-    return found
 
 
 def _lines(place: Place, lines: list[str], first: int | None, last: int | None) -> str:

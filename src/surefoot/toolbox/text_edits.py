@@ -13,7 +13,15 @@ from typing import Final
 
 from surefoot.errors import UsageError
 from surefoot.toolbox.bounds import clip_lines, named
-from surefoot.toolbox.units import Span, lines_of, numbered, spans, tree_of, with_indent
+from surefoot.toolbox.units import (
+    Span,
+    hidden_lines,
+    lines_of,
+    numbered,
+    spans,
+    tree_of,
+    with_indent,
+)
 
 _NEAR_LINES: Final = 12
 _NEAR_CHARACTERS: Final = 2_000
@@ -32,8 +40,12 @@ class Edited:
     last: int
 
 
-def replace_once(old: str, search: str, replacement: str) -> Edited:
+def replace_once(
+    old: str, search: str, replacement: str, redact: Callable[[str], str] = str
+) -> Edited:
     """Put `replacement` where `search` is; line ends of both are those of the file.
+
+    `redact` hides secrets in the lines that a refusal shows.
 
     Raises:
         UsageError: `search` is not in the text, or more than once.
@@ -42,7 +54,7 @@ def replace_once(old: str, search: str, replacement: str) -> Edited:
     # A look-ahead, so that places which overlap count as two.
     found = [(m.start(), m.end(1)) for m in re.finditer(f"(?=({wanted}))", old)]
     if not found:
-        raise UsageError(_miss(old, search))
+        raise UsageError(_miss(old, search, redact))
     if len(found) > 1:
         places = [str(old.count("\n", 0, start) + 1) for start, _ in found[:_LISTED]]
         raise UsageError(
@@ -141,14 +153,16 @@ def _with_end_of(old: str, before: str, new: str, newline: str) -> str:
     return new
 
 
-def _miss(old: str, search: str) -> str:
+def _miss(old: str, search: str, redact: Callable[[str], str]) -> str:
     lines = [line.strip() for line in lines_of(old)]
     wanted = [line.strip() for line in search.strip("\r\n").split("\n")]
     same = [n for n in range(len(lines)) if lines[n : n + len(wanted)] == wanted]
     start = same[0] if same else _nearest(lines, wanted)
     if start is None:
         return "the search text is not in the file, nor is a line like it; read the file first"
-    place = numbered(lines_of(old)[start : start + min(len(wanted), _NEAR_LINES)], start + 1)
+    place = numbered(
+        hidden_lines(old, redact)[start : start + min(len(wanted), _NEAR_LINES)], start + 1
+    )
     kept = "\n".join(clip_lines(place, _NEAR_CHARACTERS))
     why = ", only its white space differs" if same else ""
     return (

@@ -6,8 +6,10 @@ Lines are 1-based and inclusive; they end where Python's own parser ends them, s
 import ast
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
@@ -17,6 +19,8 @@ from surefoot.toolbox.bounds import named
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _HEAD_CHARACTERS: Final = 120
+_ALIGNED_LINES: Final = 1_000
+"""Between the first hidden secret and the last one: where many lines are alike, comparing them takes quadratic time."""
 PYTHON: Final = frozenset({".py", ".pyi"})
 """Suffixes of the files that have units."""
 
@@ -37,6 +41,36 @@ class Span:
 def lines_of(text: str) -> list[str]:
     """The lines with their ends."""
     return list(io.StringIO(text, newline=""))
+
+
+def hidden_lines(text: str, redact: Callable[[str], str]) -> list[str]:
+    """The lines of a whole text in which secrets are hidden, with the numbers that they had: a key of several became one.
+
+    Of a part of the text, `redact` could not see all of a key.
+    """
+    lines, hidden = lines_of(text), lines_of(redact(text))
+    missing = len(lines) - len(hidden)
+    if not missing:
+        return hidden
+    head = _alike(zip(lines, hidden, strict=False))
+    rest = min(len(lines), len(hidden)) - head
+    tail = min(rest, _alike(zip(reversed(lines), reversed(hidden), strict=False)))
+    old, new = lines[head : len(lines) - tail], hidden[head : len(hidden) - tail]
+    middle = _in_their_places(old, new) if len(old) <= _ALIGNED_LINES else [*new, *["\n"] * missing]
+    return [*hidden[:head], *middle, *hidden[len(hidden) - tail :]]
+
+
+def _alike(pairs: Iterable[tuple[str, str]]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _in_their_places(lines: list[str], hidden: list[str]) -> list[str]:
+    found: list[str] = []
+    for _, begins, ends, first, end in SequenceMatcher(
+        None, lines, hidden, autojunk=False
+    ).get_opcodes():
+        found += [*hidden[first:end], *["\n"] * (ends - begins - (end - first))]
+    return found
 
 
 def numbered(lines: list[str], first: int) -> list[str]:

