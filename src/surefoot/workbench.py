@@ -140,7 +140,7 @@ class Workbench:
     def _forging(self, box: Toolbox, given: Forging) -> Toolbox:
         shop = Workshop(
             shelf=given.shelf,
-            runner=Runner(self.processes, given.python),
+            runner=Runner(self.processes, given.python, redact=self.redact),
             notebook=given.notebook,
             clock=self.clock,
             session=given.session,

@@ -15,6 +15,7 @@ from surefoot.gitops import Repository
 from surefoot.gitops.workspace import open_workspace
 from surefoot.kernel.journal import Journal
 from surefoot.kernel.ports import Processes, Shelf, Workspace
+from surefoot.policy.redaction import redact
 from surefoot.sandbox import open_processes
 from surefoot.system import SystemClock
 from surefoot.testing.ledger import MemoryLedger
@@ -98,7 +99,7 @@ def bench_of(processes: Processes, workspace: Workspace, shelf: Shelf, *given: T
     ledger, clock = MemoryLedger(), SystemClock()
     shop = Workshop(
         shelf=shelf,
-        runner=Runner(processes, Path(sys.executable)),
+        runner=Runner(processes, Path(sys.executable), redact=redact),
         notebook=Journal(ledger, clock),
         clock=clock,
         session="task-1",

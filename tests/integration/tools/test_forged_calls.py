@@ -303,3 +303,25 @@ def test_damaged_state_fails_the_call_and_not_the_tool(
     (tmp_path / "count.json").write_text("not JSON")
     assert "count.json is not JSON" in bench.call("count.add", {}).error
     assert len(bench.used) == 2
+
+
+TOKEN = "xoxb-" + "123456789012-" + "a1B2c3D4e5F6g7H8i9J0k1L2"
+
+
+def test_a_secret_in_a_result_is_hidden_before_the_result_is_cut(bench: Bench) -> None:
+    """Half of one looks like none; so what a model and the ledger are given holds no part of it."""
+    made = bench.forge(
+        source=f"def errors(before): return 'x' * before + ' {TOKEN} ' + 'y ' * (2 * before)",
+        input_schema={
+            "type": "object",
+            "properties": {"before": {"type": "integer"}},
+            "required": ["before"],
+            "additionalProperties": False,
+        },
+        output_schema={"type": "string"},
+        examples=[{"input": {"before": 0}, "output": f" {TOKEN} "}],
+    )
+    assert made.ok, made.error
+    cuts = [bench.call("logs.errors", {"before": n}) for n in range(2_600, 2_661, 6)]
+    assert all("left out" in cut.output for cut in cuts)
+    assert not [cut for cut in cuts if TOKEN[:12] in cut.output]

@@ -59,7 +59,7 @@ class ForgingBox:
 
     def __init__(self, base: Toolbox, shop: Workshop) -> None:
         self._base, self._shop = base, shop
-        self._forge = Box((_ForgeTool(self, Forge(shop.runner)),))
+        self._forge = Box((_ForgeTool(self, Forge(shop.runner)),), redact=shop.runner.redact)
         self._own: list[Interface] = []
         self._offered: dict[str, ToolSpec] = {}
         self._offer = Offer(listed=())
@@ -76,9 +76,11 @@ class ForgingBox:
     def call(self, call: ToolCall, workspace: Workspace) -> ToolOutcome:
         """As `Toolbox.call`."""
         if call.tool in self._offered:
-            outcome = self._use(call, workspace)
+            outcome, hide = self._use(call, workspace), self._shop.runner.redact
             return replace(
-                outcome, output=clip(clean(outcome.output)), error=clip(clean(outcome.error))
+                outcome,
+                output=clip(hide(clean(outcome.output))),
+                error=clip(hide(clean(outcome.error))),
             )
         box = self._forge if call.tool == SPEC.name else self._base
         return box.call(call, workspace)

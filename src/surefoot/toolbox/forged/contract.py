@@ -1,6 +1,6 @@
 """A call held against its contract: what it may be given, what it may rest on, and what it has to give."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -53,10 +53,10 @@ def judge(
     wrong = wrong_arguments(artifact, arguments)
     if wrong:
         return Judged(ok=False, error=wrong, writes={})
-    judged = _held(artifact, runner.run(artifact, arguments, root=root, state=state))
+    judged = _held(artifact, runner.run(artifact, arguments, root=root, state=state), runner.redact)
     if judged.ok or judged.faults or artifact.on_error == "return_error":
         return judged
-    again = _held(artifact, runner.run(artifact, arguments, root=root, state=state))
+    again = _held(artifact, runner.run(artifact, arguments, root=root, state=state), runner.redact)
     if again.ok or again.faults:
         return again
     return Judged(
@@ -89,7 +89,7 @@ def _unfit(artifact: Artifact, result: object) -> str:
     return f"the result does not fit output_schema at {found[0].json_path}: {found[0].message}"
 
 
-def _held(artifact: Artifact, ran: Ran) -> Judged:
+def _held(artifact: Artifact, ran: Ran, redact: Callable[[str], str]) -> Judged:
     """A run held against the contract; what failed keeps no state."""
     faults: tuple[Fault, ...] = ()
     contract: bool | None = None
@@ -109,7 +109,7 @@ def _held(artifact: Artifact, ran: Ran) -> Judged:
     return Judged(
         ok=ok,
         result=ran.result if ok else None,
-        error="" if ok else error[-_MESSAGE_CHARACTERS * 2 :],
+        error="" if ok else redact(error)[-_MESSAGE_CHARACTERS * 2 :],
         contract=contract,
         faults=faults,
         reads=ran.reads,

@@ -1,6 +1,6 @@
 """One call of a forged tool inside the sandbox: no network, nothing written, bounded in time, memory and output."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -42,9 +42,20 @@ class Ran:
 class Runner:
     """Runs forged tools."""
 
-    def __init__(self, processes: Processes, python: Path, limits: Limits = LIMITS) -> None:
-        """`python` interprets them, without any package beside its standard library."""
+    def __init__(
+        self,
+        processes: Processes,
+        python: Path,
+        limits: Limits = LIMITS,
+        *,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        """`python` interprets them, without any package beside its standard library.
+
+        `redact` hides secrets in what they say, before any of it is cut.
+        """
         self._processes, self._python, self._limits = processes, python, limits
+        self.redact = redact
         self._driver = DRIVER.read_text()
 
     def run(
@@ -79,10 +90,11 @@ class Runner:
         try:
             ran = decode(Ran, result.stdout)
         except ValueError:
-            tail = clean(result.stderr.decode("utf-8", "replace")).strip()[-_ERROR_CHARACTERS:]
+            said = self.redact(clean(result.stderr.decode("utf-8", "replace")))
+            tail = said.strip()[-_ERROR_CHARACTERS:]
             ended = f"exit code {result.exit_code}" if result.signal is None else "a limit"
             return _broken(f"it ended without a result ({ended}); {tail or 'it said nothing'}")
-        return replace(ran, error=clip(clean(ran.error), _ERROR_CHARACTERS))
+        return replace(ran, error=clip(self.redact(clean(ran.error)), _ERROR_CHARACTERS))
 
 
 def _broken(error: str) -> Ran:
