@@ -26,6 +26,7 @@ from surefoot.events.work import TestsRan
 from surefoot.kernel.lifecycle import Phase, Trigger
 from surefoot.ledger import read_events
 from surefoot.ledger.wire import Tip, seal
+from surefoot.policy.redaction import redact
 from surefoot.project import Project
 from surefoot.report import read_story
 from surefoot.values import Digest, GateOutcome, RunId, RunStatus
@@ -207,7 +208,7 @@ def retold(project: Project, run_id: RunId, change: Callable[[Recorded], Event |
     anchored(project, run_id, made)
     folder = project.runs / run_id
     diff = run_diff(project, read_story(run_id, made))
-    for name, data in documents_of(made, diff, folder).items():
+    for name, data in documents_of(made, diff, folder, redact).items():
         (folder / name).write_bytes(data)
 
 

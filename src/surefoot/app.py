@@ -55,6 +55,7 @@ from surefoot.kernel.whole import noticing, proofs_elsewhere
 from surefoot.ledger import read_events
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy import read_mode
+from surefoot.policy.redaction import Redactor
 from surefoot.project import Project
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
 from surefoot.suite import CommandPlan, SuitePlan
@@ -277,10 +278,15 @@ def run_diff(project: Project, story: Story) -> Diff | None:
 def outcome(project: Project, run_id: RunId) -> Outcome:
     """How a run stands, read anew."""
     story, diff = look_up(project, run_id)
-    report = render_report(story, diff)
+    report = render_report(story, diff, _hiding(project))
     folder = project.runs / run_id
     summary = summarise_run(story, diff.paths if diff else (), str(folder / "report.md"))
     return Outcome(summary=summary, report=report, status=RunStatus(summary["status"]))
+
+
+def _hiding(project: Project) -> Redactor:
+    """What hides the user's secrets in a diff: git has them, as the lines beside a change may be anything."""
+    return redactor_of(project, project.repository.env)
 
 
 def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
@@ -390,7 +396,8 @@ def finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     result = outcome(project, run_id)
     folder = project.runs / run_id
     events = tuple(read_events(project.ledger_file(run_id)))
-    written = documents_of(events, run_diff(project, read_story(run_id, events)), folder)
+    diff = run_diff(project, read_story(run_id, events))
+    written = documents_of(events, diff, folder, _hiding(project))
     for name, data in written.items():
         if name != SUMMARY:
             (folder / name).write_bytes(data)

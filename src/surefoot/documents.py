@@ -1,6 +1,6 @@
 """The files that a run leaves beside its ledger; each is a fold of the ledger, and so can be held against it later."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +16,12 @@ REPORT: Final = "report.md"
 
 
 def documents_of(
-    events: Sequence[Recorded], diff: Diff | None, folder: Path
+    events: Sequence[Recorded], diff: Diff | None, folder: Path, redact: Callable[[str], str]
 ) -> Mapping[str, bytes]:
-    """Every document by its name, the summary last; `folder` is where they are kept."""
+    """Every document by its name, the summary last; `folder` is where they are kept, `redact` hides secrets in the diff."""
     story = read_story(events[0].trace_id, events)
     found = {
-        REPORT: render_report(story, diff).encode(),
+        REPORT: render_report(story, diff, redact).encode(),
         "RECEIPT.json": canonical(receipt(events)) + b"\n",
         "REPLAY.jsonl": b"".join(canonical(line) + b"\n" for line in replay_lines(events)),
     }

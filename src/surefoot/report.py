@@ -1,7 +1,7 @@
 """What a run says at its end: for people as Markdown, for programs as one JSON object. Pure: a fold of the ledger."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
@@ -26,7 +26,6 @@ from surefoot.events.work import (
 )
 from surefoot.kernel.state import RunState, fold
 from surefoot.kernel.strength import by_form, in_words, is_strong, shown_together, unnoticed
-from surefoot.policy.redaction import redact
 from surefoot.values import CommitId, Diff, Evidence, ReportState, RunStatus, Severity
 
 SUMMARY_SCHEMA = 1
@@ -229,15 +228,18 @@ def strength_summary(tried: MutantsTried) -> StrengthSummary:
     )
 
 
-def render_report(story: Story, diff: Diff | None) -> str:
-    """The report: what was wrong, what changed, the evidence, the cost, and what to do next."""
+def render_report(story: Story, diff: Diff | None, redact: Callable[[str], str]) -> str:
+    """The report: what was wrong, what changed, the evidence, the cost, and what to do next.
+
+    `redact` hides secrets in the diff; the ledger, which the rest comes from, holds none.
+    """
     state = story.state
     opened = state.opened
     title = opened.issue.title if opened else story.run_id
     status = state.status or RunStatus.PAUSED
     lines = [f"# {title}", "", f"**{status.value}**: {state.reason}", ""]
     lines += _found(story) if status is RunStatus.REPORTED else _wrong(state)
-    lines += _changed(diff, status)
+    lines += _changed(diff, status, redact)
     lines += _evidence(story)
     lines += _chancy(story)
     lines += _strength(state)
@@ -284,7 +286,7 @@ def _wrong(state: RunState) -> list[str]:
     return [*lines, *([f"- and {more} more"] if more else []), ""]
 
 
-def _changed(diff: Diff | None, status: RunStatus) -> list[str]:
+def _changed(diff: Diff | None, status: RunStatus, redact: Callable[[str], str]) -> list[str]:
     if diff is None or not diff.files:
         return ["## What changed", "", "Nothing.", ""]
     word = "What changed" if status is RunStatus.COMPLETE else "What was kept so far"

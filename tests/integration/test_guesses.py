@@ -15,6 +15,7 @@ from surefoot.kernel.journal import Journal
 from surefoot.kernel.levels import Level
 from surefoot.kernel.ports import TrialWorker
 from surefoot.kernel.proof import Prover
+from surefoot.policy.redaction import redact
 from surefoot.report import impact_lines, read_story, render_report
 from surefoot.suite.paths import is_control_path, is_test_path
 from surefoot.testing.clock import FakeClock
@@ -275,7 +276,7 @@ def test_what_fails_after_others_on_the_base_too_is_flaky(place: Place) -> None:
         READS["a"], READS["b"] = ["a"], ["a", "b"]
     facts = [r.event for r in place.ledger.events() if isinstance(r.event, FactLearned)]
     assert [f.text for f in facts if f.topic == "flaky"] == ["tests/test_d.py::test"]
-    report = render_report(read_story("r1", list(place.ledger.events())), None)
+    report = render_report(read_story("r1", list(place.ledger.events())), None, redact)
     assert "## Flaky tests\n" in report
     assert "- `tests/test_d.py::test`" in report
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from surefoot.policy.redaction import redact
 from surefoot.report import read_story, render_report
 from surefoot.values import Diff, FileChange, TreeId
 
@@ -15,7 +16,7 @@ def shown(*lines: str) -> str:
     patch = "\n".join(("diff --git a/a.py b/a.py", "@@ -1,3 +1,3 @@", *lines, ""))
     file = FileChange(path="a.py", status="M", added=1, removed=1)
     diff = Diff(before=TreeId("0" * 40), after=TreeId("1" * 40), files=(file,), patch=patch)
-    return render_report(read_story("r1", ()), diff)
+    return render_report(read_story("r1", ()), diff, redact)
 
 
 @pytest.mark.parametrize("line", [f' TOKEN = "{TOKEN}"', f'-TOKEN = "{TOKEN}"', PEM])

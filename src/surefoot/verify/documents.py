@@ -1,17 +1,23 @@
 """Report, summary, receipt and replay file again: each is a fold of the ledger, so each has to be what it folds to."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from surefoot.codec import difference
+from surefoot.decisions.redacted import MARK
 from surefoot.documents import REPORT, SUMMARY, documents_of
 from surefoot.events.envelope import Recorded
 from surefoot.events.orchestration import RunOpened, RunStopped
+from surefoot.policy.redaction import Redactor
 from surefoot.values import Diff
 
-_OF_CHANGES = frozenset({REPORT, SUMMARY})
+_OF_CHANGES: Final = frozenset({REPORT, SUMMARY})
+_MARKS: Final = re.compile(f"({MARK.pattern})")
+_OF_VALUE: Final = "[redacted:value]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +42,40 @@ def check_documents(
     opened = events[0].event
     assert isinstance(opened, RunOpened)  # noqa: S101  # a run begins with it
     own = Path(opened.repo) / ".surefoot" / "runs" / events[0].trace_id
-    derived = documents_of(events[: stops[-1]], diff, own)
+
+    def drawn(redact: Callable[[str], str]) -> Mapping[str, bytes]:
+        return documents_of(events[: stops[-1]], diff, own, redact)
+
+    derived = drawn(_hidden_then(folder / REPORT, drawn))
     if rejected:  # what it changed is gone, and both tell of it
         derived = {name: data for name, data in derived.items() if name not in _OF_CHANGES}
     fault = next((f for name in derived if (f := _fault(folder, name, derived[name]))), None)
     note = "what the report and the summary say of the change was not looked at"
     return Documents(fault=fault, note=note if rejected else None)
+
+
+def _hidden_then(
+    report: Path, drawn: Callable[[Callable[[str], str]], Mapping[str, bytes]]
+) -> Redactor:
+    """What hid secrets when the report was written: its writer's environment held values that this one need not hold."""
+    said = report.read_text("utf-8", "replace") if report.is_file() else ""
+    if _OF_VALUE not in said:
+        return Redactor()
+    return Redactor(_values(said, drawn(str)[REPORT].decode()))
+
+
+def _values(said: str, whole: str) -> Iterator[str]:
+    """What stands in `whole` where `said` has the mark of a value, as far as the two fit otherwise."""
+    first, *rest = _MARKS.split(said)
+    at = len(first) if whole.startswith(first) else len(whole)
+    for mark, text in zip(rest[::2], rest[1::2], strict=True):
+        is_last = text is rest[-1]
+        end = len(whole) - len(text) if is_last else whole.find(text, at + 1)
+        if end <= at:
+            return
+        if mark == _OF_VALUE:
+            yield whole[at:end]
+        at = end + len(text)
 
 
 def _fault(folder: Path, name: str, derived: bytes) -> str:

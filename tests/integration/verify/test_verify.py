@@ -38,6 +38,7 @@ from surefoot.events.work import GitStage
 from surefoot.handover import collect
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
+from surefoot.policy.redaction import redact
 from surefoot.project import Places, Project, open_project
 from surefoot.replay import replay
 from surefoot.values import CommitId, GateName, RunId
@@ -97,6 +98,28 @@ def test_a_run_that_was_killed_amid_its_reviews_verifies(
     assert verify_run(project, RUN).fault is None
 
 
+def test_a_secret_of_the_environment_is_hidden_in_the_report(
+    tmp_path: Path, around: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The diff is git's, which has it; verify needs no such environment, and a mark hides nothing but the change."""
+    secret = "return x * 3"
+    monkeypatch.setenv("DB_PASSWORD", secret)
+    project = make_project(tmp_path)
+    tell(project, story("two turns"), RUN, around)
+    report = project.runs / RUN / "report.md"
+    said = report.read_text()
+    assert "[redacted:value]" in said
+    assert secret not in said
+    monkeypatch.delenv("DB_PASSWORD")
+    later = open_project(project.root, project.places)
+    assert verify_run(later, RUN).fault is None
+    for old, new in (("**complete**", "**[redacted:value]**"), ("[redacted:value]", "nothing")):
+        report.write_text(said.replace(old, new, 1))
+        fault = verify_run(later, RUN).fault
+        assert fault is not None
+        assert fault.startswith("report.md: line")
+
+
 def test_a_forged_gate_is_named_with_its_line_and_field(
     tmp_path: Path, around: Surroundings
 ) -> None:
@@ -150,7 +173,7 @@ def forge(project: Project, change: Callable[[Recorded], Event]) -> None:
     made = rechain(project, RUN, change)
     anchored(project, RUN, made)
     folder = project.runs / RUN
-    for name, data in documents_of(made, None, folder).items():
+    for name, data in documents_of(made, None, folder, redact).items():
         (folder / name).write_bytes(data)
 
 
