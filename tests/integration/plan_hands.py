@@ -159,7 +159,7 @@ def play(
     progress: Progress | None = None,
     **limits: object,
 ) -> Played:
-    """Run a plan with hands, or take one up again."""
+    """Run a plan with hands, or take one up again, with these limits where there are any."""
     around: Surroundings = surroundings(Nobody(), progress or Quiet())
     hired: list[Hands] = []
 
@@ -174,7 +174,8 @@ def play(
     if again is None:
         outcome = start(project, request, around, driver=driver)
     else:
-        outcome = resume(project, again, around, driver=driver)
+        larger = Request(issue=plan.issue, **limits) if limits else None  # type: ignore[arg-type]
+        outcome = resume(project, again, around, larger, driver=driver)
     ledger = project.ledger_file(RunId(outcome.summary["run_id"]))
     events = tuple(r.event for r in read_events(ledger))
     return Played(outcome=outcome, hired=hired, events=events, project=project)

@@ -34,6 +34,7 @@ from surefoot.values import (
     RunId,
     RunStatus,
     UnitId,
+    UnitType,
     Usage,
 )
 from surefoot.verify import verify_run
@@ -225,6 +226,27 @@ def test_status_tells_from_another_process_what_is_done_runs_waits_or_is_blocked
     assert "milestone:M1" in after["c"][1]
 
 
+@pytest.mark.parametrize(
+    ("limit", "few", "still", "more"),
+    [("tokens", 1_000, 1_100, 50_000), ("cost_usd", 0.01, 0.011, 5.0)],
+)
+def test_a_spent_budget_can_be_raised(
+    project: Project, limit: str, few: float, still: float, more: float
+) -> None:
+    """The graph is made of the ceilings of the beginning, whatever it is resumed with, also where that is twice."""
+    spent = Usage(prompt_tokens=900, completion_tokens=90, cost_usd=0.009)
+    plan = plan_of(unit("a"), unit("b"))
+    played = play(project, plan, good("a", "b"), usage=spent, **{limit: few})
+    assert played.outcome.status is RunStatus.BUDGET, played.outcome.report
+    run_id = RunId(played.outcome.summary["run_id"])
+    short = play(project, plan, good("a", "b"), again=run_id, **{limit: still})
+    assert short.outcome.status is RunStatus.BUDGET, short.outcome.report
+    again = play(project, plan, good("a", "b"), again=run_id, **{limit: more})
+    assert again.outcome.status is RunStatus.COMPLETE, again.outcome.report
+    assert again.show("b.txt") == "good"
+    assert verify_run(project, run_id).fault is None
+
+
 def status(project: Project, home: Path) -> dict[str, tuple[str, str]]:
     """The state of the run and of each unit, and why, as `surefoot status` says it in a process of its own."""
     done = subprocess.run(
@@ -270,6 +292,21 @@ def test_hooks_decide_and_tell_when_the_settings_are_trusted(project: Project) -
         ("pre_dispatch", 3),
         ("post_unit", 0),
     }
+
+
+def test_a_hook_that_says_no_of_a_unit_that_only_looked_holds_what_needs_it(
+    project: Project,
+) -> None:
+    """It has no merge to wait for; the hook's node stands in its place."""
+    trusted = _with_hooks(project, 'post_unit = [["python3", "hook.py"]]\n')
+    looks = replace(unit("b"), unit_type=UnitType.AUDIT, writes=())
+    needs = replace(unit("a"), needs=(UnitId("b"),))
+    played = play(trusted, plan_of(looks, needs), {("b", 1): RunStatus.REPORTED, **good("a")})
+    assert played.outcome.status is RunStatus.BLOCKED, played.outcome.report
+    assert [order.unit.unit_id for order in played.hands.orders] == ["b"]
+    alone = play(trusted, plan_of(looks, unit("a")), {("b", 1): RunStatus.REPORTED, **good("a")})
+    assert alone.outcome.status is RunStatus.BLOCKED, alone.outcome.report
+    assert "b is frozen this week" in alone.outcome.summary["reason"]
 
 
 class _Breaks:

@@ -264,7 +264,8 @@ class Conductor:
             )
         failed = [p for p in self._course.parts if p.node_id in self._why]
         if failed:
-            return Trigger.BLOCKER, f"{failed[0].name}: {self._why[failed[0].node_id]}"
+            # What failed first is why; a part behind it was only skipped.
+            return Trigger.BLOCKER, f"{failed[0].name}: {next(iter(self._why.values()))}"
         return None
 
     def _blocked(self, unit: UnitState | None) -> Step:

@@ -218,7 +218,7 @@ def _nodes(course: Course, shares: Mapping[UnitId, Cost], hooks: Collection[str]
     milestone: tuple[NodeId, ...] = ()
     parts = list(course.parts)
     done: set[UnitId] = set()
-    ends = {u.unit_id: _end(u) for u in course.units}
+    ends = {u.unit_id: _end(u, hooks) for u in course.units}
     for unit in course.units:
         needs = (*(ends[w] for w in course.waits[unit.unit_id]), *milestone)
         yield from _unit_nodes(unit, 1, needs, merged, shares[unit.unit_id], hooks)
@@ -275,5 +275,8 @@ def _unit_nodes(
         )
 
 
-def _end(unit: PlannedUnit) -> NodeId:
-    return merge_node(unit.unit_id) if changes(unit) else unit_node(unit.unit_id)
+def _end(unit: PlannedUnit, hooks: Collection[str]) -> NodeId:
+    """What those wait for that need the unit: a hook's no holds of one that only looks, too."""
+    if changes(unit):
+        return merge_node(unit.unit_id)
+    return hook_node(POST_UNIT, unit.unit_id) if POST_UNIT in hooks else unit_node(unit.unit_id)

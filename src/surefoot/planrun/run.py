@@ -21,7 +21,7 @@ from surefoot.codec import canonical, digest_of, encode
 from surefoot.decisions.assigned import failing_of
 from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.errors import PlanRefusedError
-from surefoot.events.orchestration import Decided
+from surefoot.events.orchestration import Decided, RunOpened
 from surefoot.events.plans import ChildEnded, PlanAdopted
 from surefoot.execute.merge import MergeExecutor
 from surefoot.gitops.reading import tree_files
@@ -215,9 +215,9 @@ def _work(
 
 
 def _began_with(session: Session) -> Frozen:
-    """The settings that the run was started with; its graph is made of them."""
-    opened = session.journal.state.opened
-    assert opened is not None  # noqa: S101  # opened before it was driven
+    """The settings that the run was started with, whatever it was resumed with since; its graph is made of them."""
+    opened = next(session.journal.events()).event
+    assert isinstance(opened, RunOpened)  # noqa: S101  # a run begins with it
     return thaw(session.journal.get(opened.settings))
 
 
