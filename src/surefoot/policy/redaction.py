@@ -322,14 +322,17 @@ _DETECTORS: Final = (
     ),
     _token(
         "service-token",
-        "shp dapi SK gls glc_ lin_api_ ntn_ secret_ figd_ ATATT3 dp. sbp_ sb_secret_ rubygems_ AGE-SECRET-KEY-1",
+        "shp dapi SK gls glc_ lin_api_ ntn_ secret_ figd_ ATATT3 dp. sbp_ sb_secret_ rubygems_ AGE-SECRET-KEY-1 "
+        "pplx- nvapi- r8_ PMAK- tvly- lsv2_ sq0",
         # Lengths and alphabets as in the rules of gitleaks and TruffleHog.
         r"(?:shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}|dapi[a-f0-9]{32}(?:-\d)?|SK[A-Fa-f0-9]{32}"
         r"|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,400}+={0,3}"
         r"|lin_api_[A-Za-z0-9]{40}|ntn_[0-9]{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43}|figd_[A-Za-z0-9_-]{40,}+"
         r"|ATATT3[A-Za-z0-9_=-]{150,}+|dp\.(?:ct|pt|st(?:\.[a-z0-9_-]{2,35})?|sa|scim|audit)\.[A-Za-z0-9]{40,44}"
         r"|sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}+|rubygems_[a-f0-9]{48}"
-        r"|AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58})(?![A-Za-z0-9_])",
+        r"|AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}|pplx-[A-Za-z0-9]{40,}+|nvapi-[A-Za-z0-9_-]{50,}+|r8_[A-Za-z0-9]{37}"
+        r"|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|tvly-[A-Za-z0-9-]{24,}+|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"
+        r"|sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}+)(?![A-Za-z0-9_])",
         _is_random,
     ),
     # Of these only the last part is found, where they have no beginning to search for: an id stands there.
@@ -419,6 +422,21 @@ _DETECTORS: Final = (
         "pass pwd secret token credential key",
         rf"{_NAME}>\s{{0,8}}(?P<secret>[^\s<>]{{8,400}}+)\s{{0,8}}</",
         _is_random,
+    ),
+    # A name and its value in fields beside each other: manifests of Kubernetes, settings in XML.
+    _named(
+        "secret",
+        "pass pwd secret token credential key",
+        rf"{_NAME}(?:{_QUOTE})?,?(?:\s|\\[nrt]){{1,40}}(?:{_MARGIN})?(?:{_QUOTE})?(?i:value)(?:{_QUOTE})?"
+        rf"[ \t]{{0,4}}[:=][ \t]{{0,4}}{_VALUE}",
+        _is_random,
+    ),
+    _named(
+        "password",
+        "sshpass mysql mariadb",
+        r"(?i:sshpass[ \t]{1,4}-p[ \t]{0,4}|(?:mysql|mariadb)(?:admin|dump)?\b[^\n|;]{0,200}?[ \t]-p)[\"']?"
+        r"(?![\d:.]{1,40}(?:\s|$))(?P<secret>[^\s\"'`\\-][^\s\"'`\\]{5,200}+)",
+        _is_password_of_user,
     ),
     _named(
         "secret",
