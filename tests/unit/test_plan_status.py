@@ -6,11 +6,11 @@ import pytest
 from bench.letters import unit
 from bench.shelf import plan_of
 
-from surefoot.events.plans import ChildEnded, ChildStarted
+from surefoot.events.plans import ChildEnded, ChildStarted, PartVerified
 from surefoot.kernel.plan_state import ChildState, PlanState
 from surefoot.kernel.state import RunState, UnitState
 from surefoot.planrun.course import course_of
-from surefoot.planrun.status import standing
+from surefoot.planrun.status import standing, trace
 from surefoot.plans import PlannedUnit
 from surefoot.values import (
     CommitId,
@@ -69,6 +69,44 @@ def merged(planned: PlannedUnit) -> RunState:
         units={planned.unit_id: UnitState(unit=done, ended="done")},
         plan=PlanState(tips={planned.unit_id: (COMMIT, TREE)}),
     )
+
+
+def verified(part: str, *, passed: bool) -> PartVerified:
+    """The end of a slice or milestone."""
+    return PartVerified(
+        part=part,
+        level="milestone" if "/" in part else "slice",
+        tree=TREE,
+        commit=COMMIT,
+        passed=passed,
+        reason="",
+        tests=(),
+        report=EventId("P:1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "milestone", "shown"),
+    [
+        (UnitType.DOCS, None, False),
+        (UnitType.DOCS, False, False),
+        (UnitType.DOCS, True, True),
+        (UnitType.FIX, None, True),
+    ],
+)
+def test_an_audit_is_shown_where_one_was_asked_for(
+    kind: UnitType, *, milestone: bool | None, shown: bool
+) -> None:
+    """A slice of words asks for none: there it is its milestone's."""
+    one = unit("a")
+    one = replace(one, unit_type=kind, verification=("surefoot audit",), requirements=("R-1",))
+    plan = plan_of(one)
+    parts = [verified("S1", passed=True)]
+    if milestone is not None:
+        parts.append(verified(f"{plan.plan_id}/M1", passed=milestone))
+    state = RunState(plan=PlanState(parts={p.part: p for p in parts}))
+    row = trace(plan, state).splitlines()[-1]
+    assert row.endswith("| `surefoot audit` | - |" if shown else "|  | `surefoot audit` |")
 
 
 @pytest.mark.parametrize(("alive", "word"), [(True, "running"), (False, "stopped")])

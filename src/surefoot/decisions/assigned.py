@@ -12,6 +12,8 @@ from surefoot.plans import PlannedUnit
 from surefoot.values import Audit, Issue, PlanIR, PlanStep, StepIntent, TestReport, Unit, UnitType
 
 POLICY_BUNDLE: Final = "assigned/1"
+AUDIT: Final = "surefoot audit"
+"""As a verification: what a milestone, and a slice of code, ask of their own accord."""
 
 
 class AssignedPlanner:
@@ -66,6 +68,8 @@ def tests_of(unit: PlannedUnit, collected: Sequence[str]) -> tuple[str, ...]:
 def is_test(entry: str) -> bool:
     """Whether an entry of a verification has the look of the id of a test, a class or a file of tests."""
     words = entry.split()
+    if entry.startswith(("./", "../", "/")) or entry.endswith(".sh"):
+        return False  # the path of a program, as a shell takes it
     return "::" in words[0] or (len(words) == 1 and "." in entry and "/" in entry)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from surefoot.assembly import Session
-from surefoot.decisions.assigned import tests_of
+from surefoot.decisions.assigned import AUDIT, tests_of
 from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.decisions.planning import expand
 from surefoot.events.plans import PartVerified
@@ -19,7 +19,7 @@ from surefoot.plans import PlannedUnit
 from surefoot.suite import mounts, sees
 from surefoot.values import Command, CommitId, TestReport, TreeId
 
-_ASKED_ANYWAY: Final = frozenset({"surefoot audit", ALL_TESTS})
+_ASKED_ANYWAY: Final = frozenset({AUDIT, ALL_TESTS})
 """As verifications they mean what the level asks of its own accord; inside the fence there is no repository to audit."""
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.decisions.assigned import is_test
+from surefoot.decisions.assigned import AUDIT, is_test
+from surefoot.kernel.levels import Extent, Level, checks
 from surefoot.kernel.plan_state import ChildState
 from surefoot.kernel.schedule import Place, Schedule
 from surefoot.kernel.state import RunState
@@ -168,9 +169,19 @@ def trace(plan: Plan, state: RunState) -> str:
 
 
 def _held(plan: Plan, state: RunState, command: str) -> bool:
-    """A slice holds only when its units' commands ended well."""
+    """A slice holds only when its units' commands ended well; an audit that it does not ask for is the milestone's."""
     slices = {u.slice_id for u in plan.units if command in u.verification}
-    return all(s in state.plan.parts and state.plan.parts[s].passed for s in slices)
+    parts = {s if command != AUDIT or _audits(plan, s) else _milestone(plan, s) for s in slices}
+    return all(p in state.plan.parts and state.plan.parts[p].passed for p in parts)
+
+
+def _audits(plan: Plan, slice_id: str) -> bool:
+    types = (u.unit_type for u in plan.units if u.slice_id == slice_id)
+    return checks(Level.SLICE, types).audit is not Extent.NONE
+
+
+def _milestone(plan: Plan, slice_id: str) -> str:
+    return next(milestone_name(plan, s.milestone_id) for s in plan.slices if s.slice_id == slice_id)
 
 
 def lines_of(parts: tuple[Standing, ...], depth: int = 0) -> Iterator[str]:

@@ -60,3 +60,10 @@ def test_a_promised_test_that_fails_is_vetoed(test_id: str) -> None:
     assert test_id in given.review(seen).reason
     green = replace(seen, tests=report(**{test_id: TestOutcome.PASSED}))
     assert given.review(green).verdict == "PASS"
+
+
+@pytest.mark.parametrize("line", ["./check.sh", "tools/check.sh", "../bin/check.py", "/bin/true.x"])
+def test_the_path_of_a_program_is_a_command(line: str) -> None:
+    """As a shell takes it: looked for among the tests, it would be missing at the end of its slice."""
+    given = unit(1, "S1", verification=(line, "tests/test_a.py", "lib/rows.js"))
+    assert assigned.tests_of(given, ()) == ("tests/test_a.py", "lib/rows.js")
