@@ -528,7 +528,7 @@ def test_a_value_made_of_the_marker_itself_comes_to_an_end(value: str) -> None:
 
 # --- time -----------------------------------------------------------------------------------------
 
-HALF_A_MEGABYTE = 500_000
+LETTERS = 120_000
 LONG = [
     "a" * 64,
     "password=",
@@ -595,8 +595,8 @@ def grows_below(times: float, shorter: str, longer: str) -> bool:
 
 @pytest.mark.parametrize("piece", LONG, ids=range(len(LONG)))
 def test_time_is_linear(piece: str) -> None:
-    """Half a megabyte of the worst that a detector can be given costs 16 times a sixteenth of it, not 256 times."""
-    times = HALF_A_MEGABYTE // len(piece)
+    """So many letters of the worst that a detector can be given costs 16 times a sixteenth of it, not 256 times."""
+    times = LETTERS // len(piece)
     assert grows_below(64, piece * (times // 16), piece * times)
 
 
@@ -604,12 +604,12 @@ def test_time_is_linear_before_the_end_of_a_key() -> None:
     """What may stand before it is looked at once."""
     end = "-----END PRIVATE" + " KEY-----"
     for piece in ("a" * 64 + "\n", "\n", "\\n", " \\" * 3):
-        times = HALF_A_MEGABYTE // len(piece)
+        times = LETTERS // len(piece)
         assert grows_below(64, piece * (times // 16) + end, piece * times + end)
 
 
 def test_time_is_linear_in_a_text_of_everything() -> None:
     """All of that together, and ten times: ten times the time, not a hundred times."""
-    text = "\n".join(piece * (HALF_A_MEGABYTE // len(LONG) // len(piece)) for piece in LONG)
-    assert len(text) > 0.9 * HALF_A_MEGABYTE
+    text = "\n".join(piece * (LETTERS // len(LONG) // len(piece)) for piece in LONG)
+    assert len(text) > 0.9 * LETTERS
     assert grows_below(30, text, text * 10)
