@@ -19,6 +19,7 @@ from surefoot.events.envelope import Recorded
 from surefoot.ledger.chain import ChainBrokenError, ChainFault, Link, links
 from surefoot.ledger.disk import make_directory, told
 from surefoot.ledger.wire import Tip, unseal
+from surefoot.tables import make_tables
 from surefoot.values import EventId, RunId, TurnId
 
 _VERSION: Final = 1
@@ -27,17 +28,17 @@ _NUMBER_DIGITS: Final = 18
 """What always fits into an integer of SQLite."""
 # The primary key is the order of every answer, and the end of every index: a filter never needs a sort.
 _SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS sources (
+CREATE TABLE sources (
     path TEXT PRIMARY KEY, trace TEXT NOT NULL, count INTEGER NOT NULL, size INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS events (
+CREATE TABLE events (
     trace TEXT NOT NULL, number INTEGER NOT NULL, turn TEXT, class TEXT NOT NULL, kind TEXT NOT NULL,
     cause TEXT, line BLOB NOT NULL, PRIMARY KEY (trace, number)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS by_cause ON events (cause, trace, number) WHERE cause IS NOT NULL;
-CREATE INDEX IF NOT EXISTS by_turn ON events (turn, trace, number) WHERE turn IS NOT NULL;
-CREATE INDEX IF NOT EXISTS by_kind ON events (kind, trace, number);
-CREATE INDEX IF NOT EXISTS by_class ON events (class, trace, number);
+CREATE INDEX by_cause ON events (cause, trace, number) WHERE cause IS NOT NULL;
+CREATE INDEX by_turn ON events (turn, trace, number) WHERE turn IS NOT NULL;
+CREATE INDEX by_kind ON events (kind, trace, number);
+CREATE INDEX by_class ON events (class, trace, number);
 """
 # Which index serves a question, the narrowest first; the planner has no statistics to know this by.
 _INDEXES: Final = (
@@ -161,12 +162,7 @@ class Projection:
                 # NORMAL may lose the last commits in a power cut, which the next refresh reads again.
                 db.execute("PRAGMA journal_mode = WAL")
                 db.execute("PRAGMA synchronous = NORMAL")
-                (version,) = db.execute("PRAGMA user_version").fetchone()
-                if version != _VERSION:
-                    db.executescript(
-                        "BEGIN IMMEDIATE; DROP TABLE IF EXISTS events; DROP TABLE IF EXISTS sources;"
-                        f"{_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;"
-                    )
+                make_tables(db, _VERSION, ("events", "sources"), _SCHEMA)
             except sqlite3.Error:
                 db.close()
                 raise

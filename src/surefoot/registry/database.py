@@ -11,6 +11,7 @@ from typing import Final
 from surefoot.artifacts import CallFacts, Interface, VersionId
 from surefoot.errors import LedgerError
 from surefoot.registry import schema
+from surefoot.tables import make_tables
 
 _NOT_OURS: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
 
@@ -118,11 +119,7 @@ class Database:
             db.execute("PRAGMA journal_mode = WAL")
             # May lose the last folds in a power cut; the next process folds them again.
             db.execute("PRAGMA synchronous = NORMAL")
-            if db.execute("PRAGMA user_version").fetchone()[0] != schema.VERSION:
-                drops = "".join(f"DROP TABLE IF EXISTS {name};" for name in schema.TABLES)
-                db.executescript(
-                    f"BEGIN IMMEDIATE; {drops} {schema.SCHEMA} PRAGMA user_version = {schema.VERSION}; COMMIT;"
-                )
+            make_tables(db, schema.VERSION, schema.TABLES, schema.SCHEMA)
         except sqlite3.Error:
             db.close()
             raise
