@@ -24,6 +24,8 @@ from surefoot.settings import ToolSettings
 from surefoot.values import EventId, RunId
 
 OWN_TRACE: Final = RunId("repo")
+_WAIT_S: Final = 10.0
+"""Acts outside a run take milliseconds, and come from several terminals; one that archives runs takes longer."""
 TOOL: Final = "tool"
 """Kind of the interfaces of forged tools."""
 
@@ -37,6 +39,7 @@ def own_ledger(project: Project, clock: Clock, environ: Mapping[str, str]) -> It
         trace_id=OWN_TRACE,
         clock=clock,
         redact=redactor_of(project, environ),
+        wait_s=_WAIT_S,
     )
     try:
         yield ledger

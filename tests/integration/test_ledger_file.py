@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,28 @@ def opened(root: Path, trace: RunId = RUN) -> FileLedger:
     return FileLedger.open(
         root / "events.jsonl", blobs=root / "blobs", trace_id=trace, clock=FakeClock(), redact=str
     )
+
+
+def test_a_ledger_that_is_soon_let_go_of_is_waited_for(tmp_path: Path) -> None:
+    """Two acts outside a run meet; the later one is recorded behind the earlier one."""
+    first = opened(tmp_path)
+    path = tmp_path / "events.jsonl"
+
+    def second() -> None:
+        later = FileLedger.open(
+            path, blobs=tmp_path / "b", trace_id=RUN, clock=FakeClock(), redact=str, wait_s=60.0
+        )
+        later.append(fact("later"))
+        later.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(second)
+        with pytest.raises(LedgerError, match="in use by another process"):
+            opened(tmp_path)  # who does not wait is told at once
+        first.append(fact("earlier"))
+        first.close()
+        waiting.result(timeout=60)
+    assert texts(path) == ["earlier", "later"]
 
 
 def fact(text: str) -> FactLearned:

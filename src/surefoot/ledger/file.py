@@ -3,9 +3,11 @@
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Final
 
 from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
@@ -19,6 +21,8 @@ from surefoot.ledger.disk import make_directory, sync_directory, told, write_all
 from surefoot.ledger.scrub import Redact, scrub_blob
 from surefoot.ledger.wire import Tip
 from surefoot.values import Digest, EventId, RunId, TurnId
+
+_ASKED_AGAIN_S: Final = 0.02
 
 
 class FileLedger:
@@ -54,19 +58,21 @@ class FileLedger:
         clock: Clock,
         redact: Redact,
         progress: Progress | None = None,
+        wait_s: float = 0.0,
     ) -> "FileLedger":
         """Take the ledger for this process alone; create it when it is not there.
 
         A last line that was cut short goes into a blob, and a `LedgerRepaired` takes its place.
         `redact` has to find in lines joined what it finds in each (see `ledger.scrub`). `progress` is told of every
         event in the order of the file; what it raises reaches the caller, with the event already recorded.
+        `wait_s` is how long another process is waited for that has it.
 
         Raises:
             LedgerError: Another process has it; it belongs to another trace; a line in its middle is not as it was
                 written; the disk refuses.
         """
         with ExitStack() as undo:
-            fd = _take(path, trace_id)
+            fd = _take(path, trace_id, wait_s)
             undo.callback(os.close, fd)
             last, is_torn = _survey(path)
             if last and last.tip.trace_id != trace_id:
@@ -179,7 +185,7 @@ class FileLedger:
         self._size += len(data)
 
 
-def _take(path: Path, trace_id: RunId) -> int:
+def _take(path: Path, trace_id: RunId, wait_s: float) -> int:
     """Open and lock the file that lies at `path` now; its name is durable."""
     with told("open the ledger", path):
         while True:
@@ -187,7 +193,7 @@ def _take(path: Path, trace_id: RunId) -> int:
             with ExitStack() as undo:
                 fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
                 undo.callback(os.close, fd)
-                _lock(fd, path, trace_id)
+                _lock(fd, path, trace_id, wait_s)
                 if _lies_at(path, fd):
                     if not os.fstat(fd).st_size:
                         sync_directory(path.parent)
@@ -196,14 +202,20 @@ def _take(path: Path, trace_id: RunId) -> int:
             # Somebody removed the file between open and lock, as gc does with that of a run that never began.
 
 
-def _lock(fd: int, path: Path, trace_id: RunId) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise LedgerError(
-            f"run {trace_id!r} is in use by another process, which has locked {path}; "
-            "wait until it ends, or end it, then try again"
-        ) from error
+def _lock(fd: int, path: Path, trace_id: RunId, wait_s: float) -> None:
+    end = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() < end:
+                time.sleep(_ASKED_AGAIN_S)  # flock itself knows no time limit
+                continue
+            raise LedgerError(
+                f"run {trace_id!r} is in use by another process, which has locked {path}; "
+                "wait until it ends, or end it, then try again"
+            ) from error
+        return
 
 
 def _lies_at(path: Path, fd: int) -> bool:
