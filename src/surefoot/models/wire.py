@@ -109,6 +109,7 @@ class _CachedTokens(_Wire):
 class _Usage(_Wire):
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    total_tokens: int | None = None
     prompt_tokens_details: _CachedTokens | None = None
     cost: float | None = None
 
@@ -332,10 +333,13 @@ def _usage(given: _Usage | None) -> Usage:
     details = given.prompt_tokens_details
     cached = details.cached_tokens or 0 if details is not None else 0
     cost = given.cost if given.cost is not None and math.isfinite(given.cost) else 0.0
+    prompt, total = max(0, given.prompt_tokens), given.total_tokens or 0
+    # Some count thoughts in the total alone (xAI, Gemini); they are billed. Without the prompt's, the total says nothing.
+    rest = total - prompt if prompt else 0
     return Usage(
-        prompt_tokens=max(0, given.prompt_tokens),
-        cached_tokens=max(0, min(cached, given.prompt_tokens)),
-        completion_tokens=max(0, given.completion_tokens),
+        prompt_tokens=prompt,
+        cached_tokens=max(0, min(cached, prompt)),
+        completion_tokens=max(0, given.completion_tokens, rest),
         cost_usd=max(0.0, cost),
     )
 

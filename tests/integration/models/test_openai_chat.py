@@ -311,6 +311,25 @@ def test_usage_and_details_may_be_missing() -> None:
     assert (got.text, got.model, got.usage.prompt_tokens, got.mean_logprob) == ("x", "m", 0, None)
 
 
+@pytest.mark.parametrize(
+    ("usage", "written"),
+    [
+        ({"prompt_tokens": 41, "completion_tokens": 104, "total_tokens": 547}, 506),
+        ({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81}, 60),
+        ({"prompt_tokens": 41, "completion_tokens": 104, "total_tokens": 145}, 104),
+        ({"prompt_tokens": 41, "completion_tokens": 104, "total_tokens": None}, 104),
+        ({"prompt_tokens": 41, "completion_tokens": 104, "total_tokens": 7}, 104),
+        ({"completion_tokens": 104, "total_tokens": 145}, 104),
+    ],
+)
+def test_thoughts_that_only_the_total_counts_are_paid(
+    usage: Mapping[str, int | None], written: int
+) -> None:
+    """What a total holds beside prompt and answer was written, too; a total that holds less, or no prompt, says nothing."""
+    got = reply(Wire(body=completion("x", usage=usage)), ask(max_tokens=600))
+    assert got.usage.completion_tokens == written
+
+
 def test_an_answer_that_is_not_counted_is_estimated() -> None:
     """Where only the prompt is; a ceiling would never be met else."""
     long = completion("word " * 40, usage={"prompt_tokens": 5})
