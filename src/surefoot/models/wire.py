@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from surefoot.values import ModelFault, ModelRequest, OfferedTool, ToolCall, Usage
 
@@ -38,7 +38,7 @@ _BY_WORDS: Final = (
     (ModelFault.OVERLOAD, re.compile(r"overloaded|unavailable|internal server", re.IGNORECASE)),
 )
 _UNSUPPORTED: Final = re.compile(
-    r"unsupported|not supported|unrecognized|unknown (field|param)|extra inputs|invalid (?:temperature|seed|stop)\b",
+    r"unsupported|not supported|unrecognized|unknown (field|name|param)|extra inputs|invalid (?:temperature|seed|stop)\b",
     re.IGNORECASE,
 )
 _TOOLS: Final = re.compile(r"\btools?\b|\btool_choice\b|\bfunction[ _-]?call", re.IGNORECASE)
@@ -139,6 +139,12 @@ class _ErrorBody(_Wire):
     error: _ErrorDetail | str | None = None
     detail: object = None
     message: object = None
+
+
+_ERROR_BODY: Final[TypeAdapter[_ErrorBody | list[_ErrorBody]]] = TypeAdapter(
+    _ErrorBody | list[_ErrorBody]
+)
+"""Gemini's OpenAI-compatible endpoint puts it into a list."""
 
 
 class _FilledTimings(_Wire):
@@ -354,9 +360,11 @@ def _mean(given: _Logprobs | None) -> float | None:
 
 def _read_error(body: bytes) -> _ErrorDetail | None:
     try:
-        parsed = _ErrorBody.model_validate_json(body)
+        parsed = _ERROR_BODY.validate_json(body)
     except ValidationError:
         return None
+    if isinstance(parsed, list):
+        parsed = parsed[0] if parsed else _ErrorBody()
     if isinstance(parsed.error, _ErrorDetail):
         return parsed.error
     text = parsed.error or _told(parsed.detail) or _told(parsed.message)

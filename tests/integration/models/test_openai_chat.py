@@ -237,6 +237,9 @@ SEVERAL = {
             {"loc": ["body", name], "msg": "Extra inputs are not permitted"} for name in ("logprobs", "seed")
         ]}}
     ).encode(),
+    "in a list": json.dumps([{"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "Invalid JSON payload received. "
+        + " ".join(f'Unknown name "{name}": Cannot find field.' for name in ("logprobs", "seed"))}}]
+    ).encode(),
 }  # fmt: skip
 
 
@@ -366,6 +369,8 @@ def test_an_answer_that_is_not_counted_is_estimated() -> None:
         (error(500), "overload"),
         (error(502), "overload"),
         (error(503), "overload"),
+        (Wire(status=503, body=b'[{"error":{"code":503,"message":"no"}}]'), "overload"),
+        (Wire(body=b'[{"error":{"code":429,"message":"no"}}]'), "rate-limit"),
         (error(504), "timeout"),
         (error(529), "overload"),
         (Wire(status=301, headers={"location": "http://elsewhere/"}), "not-found"),
@@ -414,6 +419,8 @@ def test_every_fault_is_typed(wire: Wire, fault: str) -> None:
     [
         (error(400, "what?"), True),
         (error(422, "what?"), True),
+        (Wire(status=400, body=b'[{"error":{"code":400,"message":"what?"}}]'), True),
+        (Wire(status=400, body=b"[]"), False),
         (Wire(status=400, body=b"<html>what?</html>"), False),
         (error(408, "too slow"), False),
         (error(200, "what?"), False),
