@@ -107,10 +107,14 @@ class _CachedTokens(_Wire):
 
 
 class _Usage(_Wire):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     total_tokens: int | None = None
     prompt_tokens_details: _CachedTokens | None = None
+    cached_tokens: int | None = None
+    """Kimi's place for it."""
+    prompt_cache_hit_tokens: int | None = None
+    """DeepSeek's."""
     cost: float | None = None
 
 
@@ -134,11 +138,17 @@ class _ErrorDetail(_Wire):
         given = self.metadata
         return isinstance(given, dict) and bool(given.get("reasons") or given.get("flagged_input"))
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it says nothing at all."""
+        return not (self.message or self.type or self.metadata) and self.code in (None, 0, "", "0")
+
 
 class _ErrorBody(_Wire):
     error: _ErrorDetail | str | None = None
     detail: object = None
     message: object = None
+    choices: object = None
 
 
 _ERROR_BODY: Final[TypeAdapter[_ErrorBody | list[_ErrorBody]]] = TypeAdapter(
@@ -336,16 +346,16 @@ def _called(given: _Function) -> ToolCall:
 def _usage(given: _Usage | None) -> Usage:
     if given is None:
         return Usage()
-    details = given.prompt_tokens_details
-    cached = details.cached_tokens or 0 if details is not None else 0
+    details = given.prompt_tokens_details or _CachedTokens()
+    cached = details.cached_tokens or given.cached_tokens or given.prompt_cache_hit_tokens or 0
     cost = given.cost if given.cost is not None and math.isfinite(given.cost) else 0.0
-    prompt, total = max(0, given.prompt_tokens), given.total_tokens or 0
+    prompt, total = max(0, given.prompt_tokens or 0), given.total_tokens or 0
     # Some count thoughts in the total alone (xAI, Gemini); they are billed. Without the prompt's, the total says nothing.
     rest = total - prompt if prompt else 0
     return Usage(
         prompt_tokens=prompt,
         cached_tokens=max(0, min(cached, prompt)),
-        completion_tokens=max(0, given.completion_tokens, rest),
+        completion_tokens=max(0, given.completion_tokens or 0, rest),
         cost_usd=max(0.0, cost),
     )
 
@@ -365,9 +375,11 @@ def _read_error(body: bytes) -> _ErrorDetail | None:
         return None
     if isinstance(parsed, list):
         parsed = parsed[0] if parsed else _ErrorBody()
+    # Gateways put their own "success", or an empty error, beside an answer.
+    answered = bool(parsed.choices)
     if isinstance(parsed.error, _ErrorDetail):
-        return parsed.error
-    text = parsed.error or _told(parsed.detail) or _told(parsed.message)
+        return None if answered and parsed.error.is_blank else parsed.error
+    text = parsed.error or ("" if answered else _told(parsed.detail) or _told(parsed.message))
     return _ErrorDetail(message=text) if text else None
 
 

@@ -308,10 +308,44 @@ def test_a_reply_is_read_whole() -> None:
     assert usage.cost_usd == 0.25
 
 
-def test_usage_and_details_may_be_missing() -> None:
+@pytest.mark.parametrize(
+    "usage", ["null", '{"prompt_tokens":null,"completion_tokens":null,"total_tokens":null}']
+)
+def test_usage_and_details_may_be_missing(usage: str) -> None:
     """A server that counts nothing still gives a reply."""
-    got = reply(Wire(body=b'{"choices":[{"message":{"content":"x"}}],"usage":null}'))
+    body = f'{{"choices":[{{"message":{{"content":"x"}}}}],"usage":{usage}}}'
+    got = reply(Wire(body=body.encode()))
     assert (got.text, got.model, got.usage.prompt_tokens, got.mean_logprob) == ("x", "m", 0, None)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"prompt_tokens_details": {"cached_tokens": 4}},
+        {"prompt_tokens_details": {"cached_tokens": 4}, "prompt_cache_hit_tokens": 4},
+        {"cached_tokens": 4},
+        {"prompt_tokens_details": None, "prompt_cache_hit_tokens": 4},
+    ],
+)
+def test_cached_tokens_are_read_from_each_providers_place(place: Mapping[str, object]) -> None:
+    """That of OpenAI, of Kimi, and of DeepSeek."""
+    body = completion("x", usage={"prompt_tokens": 9, "completion_tokens": 2, **place})
+    assert reply(Wire(body=body)).usage.cached_tokens == 4
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"code": 0, "message": "Success"},
+        {"detail": "ok"},
+        {"error": {}},
+        {"error": {"code": 0, "message": ""}},
+        {"error": None, "message": None},
+    ],
+)
+def test_words_beside_an_answer_are_no_error(beside: Mapping[str, object]) -> None:
+    """A gateway's envelope may say that all is well, or hold an error that says nothing."""
+    assert reply(Wire(body=completion("x", **beside))).text == "x"
 
 
 @pytest.mark.parametrize(
@@ -378,6 +412,10 @@ def test_an_answer_that_is_not_counted_is_estimated() -> None:
         (error(200, "overloaded"), "overload"),
         (error(200, "no", code=429), "rate-limit"),
         (Wire(body=b'{"error":"model not loaded: out of memory"}'), "malformed"),
+        (Wire(body=completion("x", error={"code": 429, "message": "slow down"})), "rate-limit"),
+        (Wire(body=completion("x", error="overloaded")), "overload"),
+        (Wire(body=b'{"choices":[],"message":"overloaded"}'), "overload"),
+        (Wire(body=b'{"choices":[],"error":{"code":503}}'), "overload"),
         (Wire(body=b""), "malformed"),
         (Wire(body=b"null"), "malformed"),
         (Wire(body=b"[]"), "malformed"),
