@@ -4,8 +4,9 @@ No call is made before `complete`. Every way in which a call can go wrong is a `
 one exception: a server that names optional fields which it does not take is asked once more without them.
 """
 
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal
@@ -115,6 +116,8 @@ class OpenAIChat:
         self._monotonic = monotonic
         self._left_out: frozenset[str] = frozenset()
         self._length_field = "max_tokens"
+        self._guard = threading.Lock()
+        """For both: no thread undoes what another one has learned."""
         self._ratio: float | None = None
         """Tokens that the endpoint counted for each one estimated, at most so far."""
         headers = {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
@@ -189,10 +192,12 @@ class OpenAIChat:
     def send(self, request: ModelRequest) -> ModelAnswer:
         """Answer one request that is known to fit."""
         started = self._monotonic()
-        got = self._post(self._body(request), started)
-        # Each time by a field that it had not named yet, so that this ends; many servers name but one at a time.
-        while isinstance(got, wire.Fault) and self._adapt(got.unsupported):
-            got = self._post(self._body(request), started)
+        fields = self._fields(request)
+        got = self._post(canonical(fields), started)
+        # Each time by a field that is not sent again, so that this ends; many servers name but one at a time.
+        while isinstance(got, wire.Fault) and self._adapt(fields, got.unsupported):
+            fields = self._fields(request)
+            got = self._post(canonical(fields), started)
         wall_s = self._monotonic() - started
         outcome = (
             self._judge(request, _counted(request, got), wall_s)
@@ -230,12 +235,12 @@ class OpenAIChat:
             prompt = min(prompt, int(usual) + 1)
         return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens)
 
-    def _body(self, request: ModelRequest) -> bytes:
+    def _fields(self, request: ModelRequest) -> dict[str, object]:
         server = self._server
         messages = [{"role": m.role, "content": m.content} for m in request.messages]
         if request.prefill and server.continues_prefill:
             messages.append({"role": "assistant", "content": request.prefill})
-        body: dict[str, object] = {
+        fields: dict[str, object] = {
             **server.extra,
             "model": self._model,
             "messages": messages,
@@ -246,30 +251,34 @@ class OpenAIChat:
         }
         stops = list(request.stop) if server.continues_prefill else unseen.sendable_stops(request)
         if stops:
-            body["stop"] = stops
+            fields["stop"] = stops
         if server.logprobs:
-            body["logprobs"] = True
-            body["top_logprobs"] = 1
+            fields["logprobs"] = True
+            fields["top_logprobs"] = 1
         if request.tools:
-            body |= wire.tool_fields(request.tools)
+            fields |= wire.tool_fields(request.tools)
         elif request.json_schema is not None and server.schema:
-            body["response_format"] = wire.response_format(request.purpose, request.json_schema)
+            fields["response_format"] = wire.response_format(request.purpose, request.json_schema)
         for name in self._left_out:
-            body.pop(name, None)
+            fields.pop(name, None)
         if "logprobs" in self._left_out:
-            body.pop("top_logprobs", None)
-        return canonical(body)
+            fields.pop("top_logprobs", None)
+        return fields
 
-    def _adapt(self, unsupported: Sequence[str]) -> bool:
-        """Leave out, from now on, what the server said that it does not take; whether asking again makes sense."""
+    def _adapt(self, sent: Collection[str], unsupported: Sequence[str]) -> bool:
+        """Leave out, from now on, what the server said that it does not take; whether asking again makes sense.
+
+        That is judged by what this request held: another one, under way with it, may have learned the same before.
+        """
         names = {"logprobs" if name == "top_logprobs" else name for name in unsupported}
-        fresh = (names & _OPTIONAL) - self._left_out
-        self._left_out |= fresh
+        refused = names & _OPTIONAL & set(sent)
         # OpenAI's reasoning models renamed it; older servers know only the first name.
-        renamed = self._length_field in names and self._length_field == "max_tokens"
-        if renamed:
-            self._length_field = "max_completion_tokens"
-        return renamed or bool(fresh)
+        renamed = "max_tokens" in names and "max_tokens" in sent
+        with self._guard:
+            self._left_out |= refused
+            if renamed:
+                self._length_field = "max_completion_tokens"
+        return renamed or bool(refused)
 
     def _post(self, body: bytes, started: float) -> wire.Completion | wire.Fault:
         url = self._server.base_url.rstrip("/") + "/chat/completions"

@@ -277,6 +277,33 @@ def test_fields_that_are_refused_one_by_one_are_left_out_one_by_one() -> None:
         assert len(there.seen) == 4
 
 
+def test_requests_that_are_under_way_together_are_all_asked_again() -> None:
+    """Each is refused for the same fields; that one of them has learned it first does not make it final for the others."""
+    together = threading.Barrier(4)
+
+    def behave(seen: Seen) -> Wire:
+        for name in ("max_tokens", "temperature"):
+            if name in seen.body:
+                together.wait(20)  # passes only when all four have sent it
+                return error(400, f"Unsupported parameter: '{name}'", param=name)
+        return Wire(body=completion("fine"))
+
+    with ScriptedServer(behave) as there:
+        model = OpenAIChat("m", ChatServer(base_url=there.base_url), parallel=4)
+        answers = model.complete([ask(seed=i) for i in range(4)])
+        model.close()
+        assert [a.text for a in answers if isinstance(a, ModelReply)] == ["fine"] * 4
+        assert len(there.seen) == 12
+
+
+def test_a_field_that_was_not_sent_is_no_reason_to_ask_again() -> None:
+    """A server that names what it was not given has another reason."""
+    refusal = error(400, "Unsupported parameter: 'stop'", param="stop")
+    answer, seen = answered(refusal)
+    assert isinstance(answer, ModelFailure)
+    assert len(seen) == 1
+
+
 # --- what comes back -----------------------------------------------------------------------------
 
 
