@@ -25,7 +25,7 @@ from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.models import unseen, wire
 from surefoot.models.address import is_loopback
 from surefoot.models.estimate import estimate_tokens
-from surefoot.models.hosted_faults import explain, stated_error
+from surefoot.models.hosted_faults import broken_off, explain, stated_error
 from surefoot.models.openai_chat import (
     MESSAGE_TOKENS,
     REPLY_LIMIT_BYTES,
@@ -371,6 +371,8 @@ class HostedModel:
         if heard.refusal is not None or heard.finish in ("content_filter", "refusal"):
             said = heard.refusal or "the provider's filter stopped the answer"
             return wire.Fault(kind=ModelFault.REFUSAL, message=said[:500], usage=usage)
+        if (broken := broken_off(exchange)) is not None:
+            return replace(broken, usage=usage)
         if unseen.is_truncated(request, heard.usage):
             return wire.Fault(
                 kind=ModelFault.CONTEXT_OVERFLOW,

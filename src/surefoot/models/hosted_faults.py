@@ -65,8 +65,10 @@ def explain(
     named = _named(library, problem)
     if exchange.status == httpx.codes.OK:
         kind = ModelFault.MALFORMED if named is None or named in _VAGUE else named
-        return stated_error(bytes(exchange.kept)) or wire.Fault(
-            kind=kind, message=f"the reply cannot be read: {_words(problem)}"
+        return (
+            stated_error(bytes(exchange.kept))
+            or broken_off(exchange)
+            or wire.Fault(kind=kind, message=f"the reply cannot be read: {_words(problem)}")
         )
     if exchange.status is not None:
         failure = wire.read_failure(exchange.status, exchange.headers, bytes(exchange.kept))
@@ -104,6 +106,12 @@ def _named(library: ModuleType, problem: Exception) -> ModelFault | None:
         if isinstance(problem, getattr(library.exceptions, name)):
             return kind
     return None
+
+
+def broken_off(exchange: Exchange) -> wire.Fault | None:
+    """That the answer is not a whole one, by the finish reason on the line; LiteLLM reads some such as `stop`."""
+    broken = wire.why_broken_off(exchange.finish())
+    return wire.Fault(kind=ModelFault.BROKEN_STREAM, message=broken) if broken else None
 
 
 def stated_error(body: bytes) -> wire.Fault | None:

@@ -342,6 +342,8 @@ class OpenAIChat:
         if got.refusal is not None or got.finish == "content_filter":
             said = got.refusal or "the provider's filter stopped the answer"
             return wire.Fault(kind=ModelFault.REFUSAL, message=said[:500], usage=got.usage)
+        if got.broken is not None:
+            return wire.Fault(kind=ModelFault.BROKEN_STREAM, message=got.broken, usage=got.usage)
         if unseen.is_truncated(request, got.usage):
             return wire.Fault(
                 kind=ModelFault.CONTEXT_OVERFLOW,
@@ -376,7 +378,7 @@ class OpenAIChat:
             return unseen.joined(got.text, got.finish, request)
         prefill = request.prefill
         text = got.text if got.text.startswith(prefill) else prefill + got.text
-        return text, len(prefill), "length" if got.finish == "length" else "stop"
+        return text, len(prefill), unseen.ending(got.finish)
 
     def _paid(self, usage: Usage) -> Usage:
         if usage.cost_usd > 0:

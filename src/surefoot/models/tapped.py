@@ -37,6 +37,8 @@ _SECRET_HEADERS: Final = (
 )
 # The name that a provider gives itself stands before any text; a quote inside text is escaped and does not match.
 _MODEL: Final = re.compile(rb'(?<!\\)"model(?:Version)?"\s*:\s*"([^"\\]{1,200})"')
+# Likewise; the last one counts, as there is one in each piece of a stream.
+_FINISH: Final = re.compile(rb'(?<!\\)"finish_reason"\s*:\s*"([^"\\]{1,60})"')
 # LiteLLM asks an Ollama for the price of its model after every call, in a thread of its own, and not always the same Ollama.
 _UNWANTED: Final = "/api/show"
 _NOBODY: Final = (
@@ -99,6 +101,11 @@ class Exchange:
         """What the answering model is called, by the reply itself."""
         found = _MODEL.search(self.kept)
         return found[1].decode("utf-8", "replace") if found else None
+
+    def finish(self) -> str | None:
+        """Why the answer ends, by the reply itself; a library calls it `stop` where it does not know the word."""
+        found = _FINISH.findall(self.kept)
+        return found[-1].decode("utf-8", "replace") if found else None
 
     def asks(self, request: httpx.Request) -> None:
         """Let a request pass, or refuse it: it goes to another host than was allowed, or was made before."""

@@ -5,6 +5,8 @@ from typing import Final, Literal
 from surefoot.values import ModelRequest, Usage
 
 _SHORTEST_CHECKED_WORDS: Final = 200
+_LENGTH: Final = ("length", "max_tokens", "model_length")
+"""The last one is Mistral's, where the context is full."""
 
 
 def sendable_stops(request: ModelRequest) -> list[str]:
@@ -33,7 +35,12 @@ def joined(
     ends = [end for stop in request.stop if stop and (end := text.find(stop, begins)) >= 0]
     if ends:
         return text[: min(ends)], begins, "stop"
-    return text, begins, "length" if finish in ("length", "max_tokens") else "stop"
+    return text, begins, ending(finish)
+
+
+def ending(finish: str | None) -> Literal["stop", "length"]:
+    """What a provider's word for the end of an answer means, where the answer was not broken off."""
+    return "length" if finish in _LENGTH else "stop"
 
 
 def is_truncated(request: ModelRequest, usage: Usage) -> bool:

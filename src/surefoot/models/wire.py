@@ -48,6 +48,8 @@ _NAMES: Final = re.compile(
     r"""['"`]([a-z_]+)['"`]|\binvalid\ (temperature|seed|stop)\b|:\ ([a-z_]+(?:,\ ?[a-z_]+)*)""",
     re.VERBOSE,
 )
+_BROKEN_OFF: Final = frozenset({"abort", "error", "insufficient_system_resource", "network_error"})
+"""Finish reasons of answers that are no whole ones: of vLLM and SGLang, OpenRouter and Mistral, DeepSeek, Zhipu."""
 _BY_STATUS: Final[Mapping[int, ModelFault]] = {
     401: ModelFault.AUTH,
     402: ModelFault.AUTH,
@@ -100,6 +102,8 @@ class _Choice(_Wire):
     message: _Message
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
+    error: object = None
+    """OpenRouter's: why the answer ends here."""
 
 
 class _CachedTokens(_Wire):
@@ -183,6 +187,8 @@ class Completion:
     """`cost_usd` is 0 unless the provider stated it."""
     mean_logprob: float | None
     calls: tuple[ToolCall, ...] = ()
+    broken: str | None = None
+    """Why the answer is not a whole one, although the status is that of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +309,18 @@ def read_completion(body: bytes) -> Completion | Fault:
         usage=usage,
         mean_logprob=_mean(choice.logprobs),
         calls=tuple(_called(call.function) for call in choice.message.tool_calls or ()),
+        broken=why_broken_off(choice.finish_reason, choice.error),
     )
+
+
+def why_broken_off(finish: str | None, error: object = None) -> str | None:
+    """What an answer's finish reason, and an error that stands beside it, say against its being whole; None: nothing."""
+    told = error.get("message") if isinstance(error, dict) else error
+    if isinstance(told, str) and told:
+        return f"the provider broke the answer off: {told}"[:500]
+    if (finish or "").lower() in _BROKEN_OFF:
+        return f"the provider broke the answer off (finish reason {finish!r})"
+    return None
 
 
 def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Fault:

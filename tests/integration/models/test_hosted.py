@@ -615,6 +615,22 @@ def test_a_stream_that_is_cut_is_a_failure_and_paid(protocol: Protocol) -> None:
         at_least(got, WORDS)
 
 
+def test_an_answer_that_was_broken_off_is_no_whole_one(*, stream: bool) -> None:
+    """LiteLLM calls such an end `stop`; the line knows better. What was written is paid."""
+    used = {"prompt_tokens": 41, "completion_tokens": 4, "total_tokens": 45}
+    for finish in ("error", "insufficient_system_resource"):
+        choice = {"index": 0, "message": {"content": TEXT}, "finish_reason": finish}
+        wire = (
+            Wire(headers=EVENT_STREAM, body=chat_server.streamed(WORDS, finish=finish, usage=used))
+            if stream
+            else Wire(body=completion("", choices=[choice], usage=used))
+        )
+        got = failure(OPENAI, wire, stream=stream, price=PRICE)
+        assert got.fault is ModelFault.BROKEN_STREAM, got
+        assert finish in got.message
+        at_least(got, WORDS)
+
+
 def test_an_error_inside_a_stream_is_typed_and_paid() -> None:
     """An error event after half an answer is that error, and the half is counted."""
     begun = messages_server.events(WORDS, stop_reason=None)

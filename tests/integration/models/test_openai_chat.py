@@ -375,6 +375,53 @@ def test_words_beside_an_answer_are_no_error(beside: Mapping[str, object]) -> No
     assert reply(Wire(body=completion("x", **beside))).text == "x"
 
 
+def ended(finish: str, text: str = "def f(x):\n    return x +", **more: object) -> Wire:
+    """A reply whose status is good, and how its one choice ends."""
+    choice = {"index": 0, "message": {"content": text}, "finish_reason": finish, **more}
+    usage = {"prompt_tokens": 41, "completion_tokens": 4}
+    return Wire(body=completion("", choices=[choice], usage=usage))
+
+
+@pytest.mark.parametrize(
+    ("wire", "words"),
+    [
+        (ended("error"), "'error'"),
+        (ended("abort"), "'abort'"),
+        (ended("insufficient_system_resource"), "'insufficient_system_resource'"),
+        (ended("error", ""), "'error'"),
+        (ended("error", error={"code": 502, "message": "disconnected"}), "disconnected"),
+        (ended("stop", error={"code": 502, "message": "disconnected"}), "disconnected"),
+        (ended("stop", error="disconnected"), "disconnected"),
+    ],
+)
+@pytest.mark.parametrize("continues", [True, False])
+def test_an_answer_that_was_broken_off_is_no_whole_one(
+    wire: Wire,
+    words: str,
+    continues: bool,  # noqa: FBT001
+) -> None:
+    """Half a function often parses; what was written is paid, and the same call may be made again."""
+    got = failure(wire, continues_prefill=continues)
+    assert got.fault is ModelFault.BROKEN_STREAM
+    assert words in got.message
+    assert (got.usage.prompt_tokens, got.usage.completion_tokens) == (41, 4)
+
+
+@pytest.mark.parametrize("continues", [True, False])
+@pytest.mark.parametrize(
+    ("finish", "ours"),
+    [("length", "length"), ("model_length", "length"), ("stop", "stop"), ("eos", "stop"), ("", "stop")],
+)  # fmt: skip
+def test_the_end_of_an_answer_is_told_in_our_words(
+    finish: str,
+    ours: str,
+    continues: bool,  # noqa: FBT001
+) -> None:
+    """Cut off by its length, or whole; a word that nobody knows is a whole one's, and an error without words is none."""
+    got = reply(ended(finish, error={}), continues_prefill=continues)
+    assert got.finish == ours
+
+
 @pytest.mark.parametrize(
     ("usage", "written"),
     [
