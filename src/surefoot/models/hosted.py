@@ -145,8 +145,11 @@ class _Heard:
             return
         details = getattr(said, "prompt_tokens_details", None)
         prompt = max(self.usage.prompt_tokens, _whole(getattr(said, "prompt_tokens", 0)))
-        cached = _whole(getattr(details, "cached_tokens", 0)) or _whole(
-            getattr(said, "cache_read_input_tokens", 0)
+        cached = (
+            _whole(getattr(details, "cached_tokens", 0))
+            or _whole(getattr(said, "cache_read_input_tokens", 0))
+            # Kimi's place for it.
+            or _whole(getattr(said, "cached_tokens", 0))
         )
         completion = _whole(getattr(said, "completion_tokens", 0))
         cost = getattr(said, "cost", None)
