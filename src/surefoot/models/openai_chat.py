@@ -35,7 +35,7 @@ from surefoot.values import (
 REPLY_LIMIT_BYTES: Final = 4 * 1024**2
 _CONNECT_S: Final = 5.0
 _OPTIONAL: Final = frozenset(
-    {"logprobs", "seed", "temperature", "response_format", "stop", "tool_choice"}
+    {"logprobs", "seed", "temperature", "response_format", "stop", "tool_choice", wire.PREFILL}
 )
 MESSAGE_TOKENS: Final = 8
 _MARGIN: Final = 1.1
@@ -64,9 +64,10 @@ class ChatServer:
     base_url: str
     """Up to and including the version, e.g. `http://127.0.0.1:11434/v1`."""
     api_key: str | None = field(default=None, repr=False)
-    continues_prefill: bool = False
-    """It goes on writing a trailing assistant message (llama.cpp, Ollama). Elsewhere that message is not sent, and the
-    prefill is put before the answer unless the answer begins with it."""
+    continues_prefill: bool | None = False
+    """It goes on writing a trailing assistant message (llama.cpp, Ollama). Where it does not, that message is not sent, and
+    the prefill is put before the answer unless the answer begins with it. None, nobody knows: it is sent until it is refused,
+    and each answer is read for what it is."""
     schema: bool = True
     """It takes `response_format` with a JSON Schema."""
     logprobs: bool = False
@@ -192,15 +193,10 @@ class OpenAIChat:
     def send(self, request: ModelRequest) -> ModelAnswer:
         """Answer one request that is known to fit."""
         started = self._monotonic()
-        fields = self._fields(request)
-        got = self._post(canonical(fields), started)
-        # Each time by a field that is not sent again, so that this ends; many servers name but one at a time.
-        while isinstance(got, wire.Fault) and self._adapt(fields, got.unsupported):
-            fields = self._fields(request)
-            got = self._post(canonical(fields), started)
+        got, prefilled = self._ask(request, started)
         wall_s = self._monotonic() - started
         outcome = (
-            self._judge(request, _counted(request, got), wall_s)
+            self._judge(request, _counted(request, got), wall_s, prefilled=prefilled)
             if isinstance(got, wire.Completion)
             else got
         )
@@ -220,6 +216,25 @@ class OpenAIChat:
             unbilled=outcome.rejected,
         )
 
+    def _ask(
+        self, request: ModelRequest, started: float
+    ) -> tuple[wire.Completion | wire.Fault, bool]:
+        """What the server says, and whether it was sent the prefill."""
+        while True:
+            prefilled = self._prefills(request)
+            fields = self._fields(request, prefilled=prefilled)
+            got = self._post(canonical(fields), started)
+            unsure = prefilled and self._server.continues_prefill is None
+            sent = {*fields, wire.PREFILL} if unsure else set(fields)
+            # Each time by something that is not sent again, so that this ends; many servers name but one at a time.
+            if isinstance(got, wire.Completion) or not self._adapt(sent, got.unsupported):
+                return got, prefilled
+
+    def _prefills(self, request: ModelRequest) -> bool:
+        """Whether the answer's beginning is sent along."""
+        taken = self._server.continues_prefill is not False and wire.PREFILL not in self._left_out
+        return taken and bool(request.prefill)
+
     def _learn(self, request: ModelRequest, usage: Usage) -> None:
         """How many tokens the endpoint counts where this class estimates one."""
         estimated = self.count_tokens(request.measured)
@@ -235,10 +250,10 @@ class OpenAIChat:
             prompt = min(prompt, int(usual) + 1)
         return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens)
 
-    def _fields(self, request: ModelRequest) -> dict[str, object]:
+    def _fields(self, request: ModelRequest, *, prefilled: bool) -> dict[str, object]:
         server = self._server
         messages = [{"role": m.role, "content": m.content} for m in request.messages]
-        if request.prefill and server.continues_prefill:
+        if prefilled:
             messages.append({"role": "assistant", "content": request.prefill})
         fields: dict[str, object] = {
             **server.extra,
@@ -249,8 +264,7 @@ class OpenAIChat:
             "seed": request.seed % 2**31,
             "stream": False,
         }
-        stops = list(request.stop) if server.continues_prefill else unseen.sendable_stops(request)
-        if stops:
+        if stops := self._stops(request, prefilled=prefilled):
             fields["stop"] = stops
         if server.logprobs:
             fields["logprobs"] = True
@@ -264,6 +278,11 @@ class OpenAIChat:
         if "logprobs" in self._left_out:
             fields.pop("top_logprobs", None)
         return fields
+
+    def _stops(self, request: ModelRequest, *, prefilled: bool) -> list[str]:
+        if self._server.continues_prefill:
+            return list(request.stop)
+        return unseen.harmless_stops(request) if prefilled else unseen.sendable_stops(request)
 
     def _adapt(self, sent: Collection[str], unsupported: Sequence[str]) -> bool:
         """Leave out, from now on, what the server said that it does not take; whether asking again makes sense.
@@ -337,7 +356,7 @@ class OpenAIChat:
         )
 
     def _judge(
-        self, request: ModelRequest, got: wire.Completion, wall_s: float
+        self, request: ModelRequest, got: wire.Completion, wall_s: float, *, prefilled: bool
     ) -> ModelReply | wire.Fault:
         if got.refusal is not None or got.finish == "content_filter":
             said = got.refusal or "the provider's filter stopped the answer"
@@ -351,7 +370,7 @@ class OpenAIChat:
                 "give it a larger context (Ollama: num_ctx)",
                 usage=got.usage,
             )
-        text, begins, finish = self._joined(got, request)
+        text, begins, finish = self._joined(got, request, prefilled=prefilled)
         if not text[begins:].strip() and not got.calls:
             # A model that thinks first can use up its room before it says a word.
             cut = finish == "length"
@@ -371,11 +390,11 @@ class OpenAIChat:
         )
 
     def _joined(
-        self, got: wire.Completion, request: ModelRequest
+        self, got: wire.Completion, request: ModelRequest, *, prefilled: bool
     ) -> tuple[str, int, Literal["stop", "length"]]:
         """The whole text, where in it the answer begins, and how it ended."""
         if not self._server.continues_prefill:
-            return unseen.joined(got.text, got.finish, request)
+            return unseen.joined(got.text, got.finish, request, seen=prefilled)
         prefill = request.prefill
         text = got.text if got.text.startswith(prefill) else prefill + got.text
         return text, len(prefill), unseen.ending(got.finish)

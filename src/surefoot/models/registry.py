@@ -184,13 +184,13 @@ def _openai_chat(spec: str, access: Access, card: "Card") -> "Model":
             "or --base-url for a server of your own"
         )
     url = access.base_url or _ENDPOINTS[provider]
-    # The servers that people run on their own machine (llama.cpp, Ollama, LM Studio) can do both or ignore it; hosted ones
-    # answer one or the other with an error.
+    # The servers that people run on their own machine give log-probabilities or ignore that, and some go on with a prefill;
+    # hosted ones answer one or the other with an error.
     local = is_here(url)
     server = ChatServer(
         base_url=url,
         api_key=access.api_key,
-        continues_prefill=local,
+        continues_prefill=None if local else False,
         logprobs=local,
         reply_s=access.reply_s,
     )

@@ -41,6 +41,12 @@ _UNSUPPORTED: Final = re.compile(
     r"unsupported|not supported|unrecognized|unknown (field|name|param)|extra inputs|invalid (?:temperature|seed|stop)\b",
     re.IGNORECASE,
 )
+# llama.cpp ("Assistant response prefill is incompatible with enable_thinking"), vLLM with Mistral's tokenizer, Mistral itself.
+_PREFILL: Final = re.compile(
+    r"\bassistant\b.{0,30}\bprefill|continue_final_message|expected last role", re.IGNORECASE
+)
+PREFILL: Final = "prefill"
+"""What `Fault.unsupported` calls a trailing assistant message, which is no field of its own."""
 _TOOLS: Final = re.compile(r"\btools?\b|\btool_choice\b|\bfunction[ _-]?call", re.IGNORECASE)
 _VAGUE: Final = frozenset({ModelFault.MALFORMED, ModelFault.NOT_FOUND, ModelFault.OVERLOAD})
 """Kinds that a server's refusal of tools is read as by its status."""
@@ -200,7 +206,7 @@ class Fault:
     usage: Usage = Usage()
     retry_after_s: float | None = None
     unsupported: tuple[str, ...] = ()
-    """Names, fields of the request among them, in words that say what the server does not take."""
+    """Names, fields of the request or `PREFILL` among them, in words that say what the server does not take."""
     rejected: bool = False
     """The server turned the request down, in words of its own, and wrote nothing."""
 
@@ -423,7 +429,7 @@ def _classify(status: int, error: _ErrorDetail) -> Fault:
     return Fault(
         kind=ModelFault.REFUSAL if error.is_moderated else _kind(status, words),
         message=message[:500],
-        unsupported=_unsupported(error, words) if status in (400, 422) else (),
+        unsupported=_unsupported(status, error, words),
     )
 
 
@@ -442,8 +448,10 @@ def _kind(status: int, words: str) -> ModelFault:
     return ModelFault.NOT_FOUND if httpx.codes.is_redirect(status) else ModelFault.MALFORMED
 
 
-def _unsupported(error: _ErrorDetail, words: str) -> tuple[str, ...]:
-    if not _UNSUPPORTED.search(words):
+def _unsupported(status: int, error: _ErrorDetail, words: str) -> tuple[str, ...]:
+    if _PREFILL.search(words):
+        return (PREFILL,)
+    if status not in (400, 422) or not _UNSUPPORTED.search(words):
         return ()
     if error.param:
         return (error.param,)

@@ -6,13 +6,17 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from itertools import repeat
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from surefoot.errors import SettingsError
+from surefoot.models import Access, open_model
+from surefoot.models.catalogue import unlisted
 from surefoot.models.openai_chat import (
     REPLY_LIMIT_BYTES,
     UNKNOWN_PRICE,
@@ -145,6 +149,116 @@ def test_a_block_that_the_answer_opens_itself_is_not_stopped_at_its_opening() ->
     assert isinstance(answer, ModelReply)
     assert answer.text == "Here it is:\n```python\ndef f():\n    return 2\n"
     assert "stop" not in seen.body
+
+
+BLOCK = "```python\ndef f(x):\n    return x + 1\n```"
+CODE = ask(prefill="```python\ndef f(x):\n", stop=("```",))
+LINE = ask(prefill="```python\n    return", stop=("\n", "```"))
+
+
+def says(text: str) -> Callable[[Seen], Wire]:
+    """A server that says this, as far as it has not been told to stop before."""
+
+    def behave(seen: Seen) -> Wire:
+        stops = seen.body.get("stop") or []
+        assert isinstance(stops, list)
+        ends = [text.find(stop) for stop in stops if stop in text]
+        return Wire(body=completion(text[: min(ends, default=len(text))]))
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    ("request_", "said", "text"),
+    [
+        # llama.cpp, which may echo the prefill, and Ollama
+        (CODE, "    return x + 1\n```", "```python\ndef f(x):\n    return x + 1\n"),
+        (CODE, BLOCK, "```python\ndef f(x):\n    return x + 1\n"),
+        (
+            CODE,
+            "    return x + 1\n```\nSo:\n```python\nf(1)\n```",
+            "```python\ndef f(x):\n    return x + 1",
+        ),
+        (LINE, " x + 1\n```", "```python\n    return x + 1"),
+        # vLLM and SGLang
+        (
+            CODE,
+            f"Here it is:\n{BLOCK}\nThat is all.",
+            "Here it is:\n```python\ndef f(x):\n    return x + 1",
+        ),
+        (
+            CODE,
+            "```python\ndef f(y):\n    return y\n```",
+            "```python\ndef f(y):\n    return y\n",
+        ),
+        (LINE, "```python\nreturn x + 1\n```", "```python\nreturn x + 1"),
+    ],
+)
+def test_an_answer_is_read_whether_it_goes_on_or_begins_anew(
+    request_: ModelRequest, said: str, text: str
+) -> None:
+    """A server on this machine is sent the prefill, and no stop text that would end an answer at its own opening."""
+    with ScriptedServer(says(said)) as there, closing(opened_here(there)) as model:
+        (answer,) = model.complete((request_,))
+        (seen,) = there.seen
+    assert isinstance(answer, ModelReply), answer
+    assert answer.text == text
+    assert answer.finish == "stop"
+    sent = seen.body["messages"]
+    assert isinstance(sent, list)
+    assert sent[-1] == {"role": "assistant", "content": request_.prefill}
+
+
+def opened_here(there: ScriptedServer) -> OpenAIChat:
+    """As a user opens it."""
+    access = Access(base_url=there.base_url)
+    model = open_model("openai/m", access=access, card=unlisted("openai/m"), cache=Path())
+    assert isinstance(model, OpenAIChat)
+    return model
+
+
+REFUSALS = (
+    error(400, "Assistant response prefill is incompatible with enable_thinking."),
+    error(500, "Assistant response prefill is incompatible with enable_thinking."),
+    Wire(
+        status=400,
+        body=json.dumps(
+            {
+                "object": "error",
+                "message": "Cannot set `add_generation_prompt` to True when the last message is from the assistant. "
+                "Consider using `continue_final_message` instead.",
+            }
+        ).encode(),
+    ),
+    error(400, "This model does not support assistant message prefill."),
+    error(400, "Expected last role User or Tool for serving but got assistant"),
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_prefill_that_is_refused_is_left_out(refusal: Wire) -> None:
+    """From then on; models that think first take none."""
+
+    def behave(seen: Seen) -> Wire:
+        sent = seen.body["messages"]
+        assert isinstance(sent, list)
+        return refusal if sent[-1]["role"] == "assistant" else says(BLOCK)(seen)
+
+    with ScriptedServer(behave) as there, closing(opened_here(there)) as model:
+        for _ in range(2):
+            (answer,) = model.complete((CODE,))
+            assert isinstance(answer, ModelReply), answer
+            assert answer.text == BLOCK.removesuffix("```")
+        assert len(there.seen) == 3
+
+
+def test_a_refusal_of_a_prefill_that_was_not_sent_is_final() -> None:
+    """The conversation itself may end with the assistant's words; the same request is not made again."""
+    words = (Message(role="user", content="hello"), Message(role="assistant", content="so"))
+    with ScriptedServer(lambda _: REFUSALS[0]) as there, closing(opened_here(there)) as model:
+        (answer,) = model.complete((ask(messages=words),))
+        assert isinstance(answer, ModelFailure)
+        assert len(there.seen) == 1
 
 
 def test_nothing_is_called_before_complete() -> None:
