@@ -20,7 +20,7 @@ def is_here(base_url: str) -> bool:
 
 
 def why_no_server(base_url: str) -> str | None:
-    """Why a base URL in a file cannot be used; None when it can."""
+    """Why a base URL cannot be used, in words that do not repeat it; None when it can."""
     try:
         parts = urlsplit(base_url)
         host = parts.hostname

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from surefoot.errors import ModelUnavailableError, SettingsError, UsageError
-from surefoot.models.address import is_here, is_loopback
+from surefoot.models.address import is_here, is_loopback, why_no_server
 
 if TYPE_CHECKING:
     from surefoot.kernel.ports import Model
@@ -90,6 +90,7 @@ def open_model(spec: str, *, access: Access, card: "Card", cache: Path) -> "Mode
 
         return load_scripted(Path(spec.removeprefix(_SCRIPTED)), name=spec)
     check_spec(spec)
+    _check_server(access.base_url)
     if spec.partition("/")[0] in _ENDPOINTS:
         return _openai_chat(spec, access, card)
     return _hosted(spec, access, card)
@@ -113,16 +114,26 @@ def check_spec(spec: str) -> None:
 
 
 def check_address(spec: str, base_url: str | None) -> None:
-    """Refuse an address, as typed, that would have no effect.
+    """Refuse an address, as typed, that would have no effect, or is none.
 
     Raises:
         UsageError: The model is one of this machine, or is yet to be chosen.
+        SettingsError: It is no address of a server, or holds a credential.
     """
     if base_url is not None and (spec == AUTO or is_local(spec)):
         raise UsageError(
             f"--base-url is the address of a PROVIDER/NAME, and the model is `{spec}`; "
             "name the one that listens there with --model, or leave --base-url out"
         )
+    _check_server(base_url)
+
+
+def _check_server(base_url: str | None) -> None:
+    """Refuse what is no address; a credential in one would stand in every message that names it."""
+    problem = why_no_server(base_url) if base_url is not None else None
+    if problem is not None:
+        shown = "" if "@" in str(base_url) else f" {base_url!r}"
+        raise SettingsError(f"the base URL{shown} cannot be used: {problem}")
 
 
 def host_of(spec: str, base_url: str | None) -> str:

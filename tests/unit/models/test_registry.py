@@ -9,6 +9,7 @@ from surefoot.errors import ModelUnavailableError, SettingsError
 from surefoot.kernel.ports import Model
 from surefoot.models import Access, is_local, known_models, open_model
 from surefoot.models.catalogue import load_catalogue
+from surefoot.models.registry import check_address
 from surefoot.models.weights import QWEN
 from surefoot.values import Message
 
@@ -30,6 +31,27 @@ def test_a_hosted_model_needs_a_key_or_a_url(tmp_path: Path) -> None:
     assert with_key.name == "openai/m"
     assert with_url.name == "openai/a/b:7b"
     assert with_key.estimate_usd(1000, 1000) > 0 == with_url.estimate_usd(1000, 1000)
+
+
+@pytest.mark.parametrize("spec", ["openai/m", "kimi-coding/m", "anthropic/m"])
+@pytest.mark.parametrize("user", ["user:hunter2secret@", "hunter2secret@"])
+def test_a_credential_in_a_base_url_is_refused_unseen(spec: str, user: str, tmp_path: Path) -> None:
+    """Typed, or from the settings: messages name the address, so it would be printed."""
+    url = f"http://{user}127.0.0.1:9/v1"
+    with pytest.raises(SettingsError, match="SUREFOOT_API_KEY") as typed:
+        check_address(spec, url)
+    with pytest.raises(SettingsError, match="SUREFOOT_API_KEY") as written:
+        opened(spec, tmp_path, base_url=url, api_key="k")
+    assert "hunter2secret" not in f"{typed.value} {written.value}"
+
+
+@pytest.mark.parametrize("url", ["localhost:11434", "ftp://x/v1", "http://[::1", ""])
+def test_what_is_no_address_is_refused(url: str, tmp_path: Path) -> None:
+    """The sentence shows it, and one that would be accepted."""
+    for refused in (check_address, lambda spec, url: opened(spec, tmp_path, base_url=url)):
+        with pytest.raises(SettingsError, match=r"http://127\.0\.0\.1") as told:
+            refused("openai/m", url)
+        assert repr(url) in str(told.value)
 
 
 def test_a_scripted_model_is_read_from_its_file(tmp_path: Path) -> None:
