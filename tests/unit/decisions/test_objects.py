@@ -13,6 +13,9 @@ from surefoot.decisions.objects import object_in
         '```json\n{"a": 1}\n```',
         'See {x}:\n```\n\n  {"a": 1}\n```',
         '<think>{"a": 2}</think>\n{"a": 1}',
+        'The file has `{` here.\n\n{"a": 1}',
+        'Sure, {ok}, and {} too: { "a": 1}',
+        '```\n{ f(); }\n```\nSo:\n```json\n{\n  "a": 1}\n```',
     ],
 )
 def test_words_around_it_are_left_out(said: str) -> None:
@@ -20,7 +23,28 @@ def test_words_around_it_are_left_out(said: str) -> None:
     assert object_in(said) == {"a": 1}
 
 
-@pytest.mark.parametrize("said", ["", "no", "```json\n" + "\n" * 200_000 + "sorry", "{"])
+def test_an_object_without_names_is_one() -> None:
+    """Where there is no other."""
+    assert object_in("So: {}") == {}
+    assert object_in("```json\n{ }\n```") == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "no",
+        "```json\n" + "\n" * 200_000 + "sorry",
+        "{",
+        "{ok} {",
+        # Parts of what is broken are no answers.
+        '{"edits": [{"a": 1} {"a": 2}]}',
+        '{"a": {"b": 1}, "c": {"d": 2}, oops',
+        '{edits: [{"a": 1}]}',
+        '{first: {"a": 1}, second: 2}',
+        '{first: {"a": 1} }',
+    ],
+)
 def test_where_there_is_none_that_is_told(said: str) -> None:
     """At once, also of an answer that is all line ends."""
     with pytest.raises(ValueError, match=r"Expecting"):
