@@ -48,9 +48,9 @@ START, AFTER = TreeId("a" * 40), TreeId("b" * 40)
 PROSE = "First we should look at the parser and then consider what to change in it. " * 4
 
 
-def report(outcome: TestOutcome) -> TestReport:
+def report(outcome: TestOutcome, test_id: str = "t::a") -> TestReport:
     """A report of one test."""
-    result = TestResult(test_id="t::a", outcome=outcome)
+    result = TestResult(test_id=test_id, outcome=outcome)
     return TestReport(
         command=("pytest",), state=ReportState.COMPLETE, exit_code=0, results=(result,)
     )
@@ -206,6 +206,44 @@ def test_the_same_summary_again_is_a_loop() -> None:
     far = (was(C.PROGRESS, "suspects: f in a.py"), *[was(C.PROGRESS, str(i)) for i in range(5)])
     assert classify(replace(turn, history=far)).classification is C.PROGRESS
     assert fingerprint("A  b\nC") == "a b c"
+
+
+DEEP = "src/main/java/com/example/orders"
+LONG = "tests/unit/services/billing/test_invoices.py::TestInvoices::test_an_invoice_of_each_discount_and_currency"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        seen(
+            output=said("", effective_actions=1),
+            diff=replace(
+                CHANGED,
+                files=tuple(
+                    FileChange(path=f"{DEEP}/{name}", status="M", added=1, removed=1)
+                    for name in ("service/impl/OrderServiceImpl.java", "web/OrderController.java")
+                ),
+            ),
+        ),
+        seen(
+            output=said("", effective_actions=1),
+            diff=CHANGED,
+            before=report(TestOutcome.FAILED, f"{LONG}[case-1]"),
+            after=report(TestOutcome.PASSED, f"{LONG}[case-1]"),
+        ),
+        seen(output=said("", effective_actions=1), facts=(f"seen in {DEEP}: {LONG}[case-1]",)),
+    ],
+    ids=["another tree", "another test", "another fact"],
+)
+def test_what_only_the_end_of_a_summary_tells_apart_is_no_loop(turn: Observation) -> None:
+    """Long paths and long test ids stand before it; the very same is a loop."""
+    now = classify(turn)
+    assert now.classification is C.PROGRESS
+    other = now.summary.replace("bbbbbbbb", "cccccccc").replace("case-1", "case-2")
+    assert other != now.summary
+    assert classify(replace(turn, history=(was(C.PROGRESS, other),))).classification is C.PROGRESS
+    again = classify(replace(turn, history=(was(C.PROGRESS, now.summary),)))
+    assert again.classification is C.BLOCKER_LOOP
 
 
 READ, WRITE = ("read_file", Digest("1" * 64)), ("edit_file", Digest("2" * 64))

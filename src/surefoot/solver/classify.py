@@ -16,7 +16,6 @@ from surefoot.values import Checkpoint, CheckpointOutcome, Classification, Model
 
 STALL_TURNS: Final = 3
 LOOP_WINDOW: Final = 5
-_FINGERPRINT_CHARACTERS: Final = 120
 
 # Wordings in which models decline, in the languages that users write issues in. They count only without effective work.
 _REFUSALS: Final = re.compile(
@@ -66,8 +65,9 @@ def classify(seen: Observation, noop_characters: int = NOOP_CHARACTERS) -> Verdi
 
 
 def fingerprint(summary: str) -> str:
-    """What a summary says, blind to case, spacing and everything after its first words."""
-    return " ".join(summary.lower().split())[:_FINGERPRINT_CHARACTERS]
+    """What a summary says, blind to case and spacing."""
+    # Not cut: behind long paths the tree, and behind a long test id its parameter, is what tells two turns apart.
+    return " ".join(summary.lower().split())
 
 
 def _worked(seen: Observation) -> bool:
