@@ -63,6 +63,19 @@ class TestRuff:
         assert (undefined.severity, undefined.line, undefined.column) == (Severity.HIGH, 3, 9)
         assert undefined.evidence == "y = undefined"
 
+    def test_a_python_that_ruff_does_not_know_is_audited(
+        self, tree: Tree, processes: Processes, toolchain: Toolchain
+    ) -> None:
+        """A project that also supports Python 3.6 is held to the oldest that ruff knows."""
+        root = tree(
+            {
+                "pyproject.toml": '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.6"\n',
+                "a.py": "import os\n",
+            }
+        )
+        assert rules(found(RuffAuditor(processes, toolchain), root)) == {("F401", 1)}
+        assert found(ComplexityAuditor(processes, toolchain), root) == ()
+
     def test_own_rules_are_honoured(
         self, tree: Tree, processes: Processes, toolchain: Toolchain
     ) -> None:

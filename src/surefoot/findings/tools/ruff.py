@@ -23,6 +23,8 @@ COMPLEX: Final = 15
 _COMPLEXITY_RULE: Final = "C901"
 _NEWEST: Final = "py313"
 """Assumed where the project does not say: older targets would call newer syntax an error."""
+_OLDEST_MINOR: Final = 7
+"""Of Python 3; ruff refuses an older target, and a project may support one all the same."""
 _MEND: Final = "install ruff beside Surefoot: pip install ruff"
 
 
@@ -105,11 +107,11 @@ def has_ruff_config(root: Path) -> bool:
 
 
 def target_version(root: Path) -> str:
-    """The oldest Python that the project supports, as ruff writes it; the newest known where it does not say."""
+    """The oldest Python that the project supports and ruff knows, as ruff writes it; the newest where it does not say."""
     project = _toml(root / "pyproject.toml").get("project")
     requires = project.get("requires-python") if isinstance(project, dict) else None
-    match = re.search(r"(?:>=|~=|==)\s*3\.(\d+)", requires) if isinstance(requires, str) else None
-    return f"py3{match.group(1)}" if match else _NEWEST
+    match = re.search(r"(?:>=?|~=|==)\s*3\.(\d+)", requires) if isinstance(requires, str) else None
+    return f"py3{max(int(match.group(1)), _OLDEST_MINOR)}" if match else _NEWEST
 
 
 def _ruff_table(root: Path) -> dict[str, object] | None:
