@@ -96,6 +96,33 @@ def test_what_the_line_says_counts(tmp_path: Path) -> None:
     assert base == mark("t", "R", "a.py", 6)
 
 
+def test_a_signature_over_several_lines_is_a_definition(root: Path) -> None:
+    """A formatter that wraps a signature makes no finding a new one, and no two functions one."""
+    body = ["    data = path.read()", "    return eval(data)"]
+
+    def mark(*signature: str) -> str:
+        lines = [*signature, *body]
+        return marks(root, lines, [len(lines)])[0]
+
+    flat = mark("def load(path, mode):")
+    # As it stands in baselines that were accepted before.
+    assert flat == "32b0835732d24582785c83fa7de681ae"
+    assert mark("def load(", "    path,", "    mode,", "):") == flat
+    assert mark("async def load(", "    path,", ") -> dict[", "    str, int", "]:") == flat
+    assert mark("def other(", "    path,", "):") != flat
+    nested = ("class A(", "    B,", "):", "    def load(", "        self,", "    ):")
+    inner = [*nested, "        return eval(data)"]
+    assert marks(root, inner, [7]) == marks(
+        root, ["class A(B):", "    def load(self):", inner[-1]], [3]
+    )
+
+
+def test_a_call_over_several_lines_is_no_definition(root: Path) -> None:
+    """What stands in it at the level of the module is in no function above it."""
+    call = ["x = g(", "    1", ")(", "    bad(),", ")"]
+    assert marks(root, ["def f():", "    pass", *call], [6]) == marks(root, call, [4])
+
+
 def test_an_identity_stands_for_the_line(tmp_path: Path) -> None:
     """A secret's fingerprint is made of its hash: not of its line, which must not be guessed from it."""
     marks_ = set()

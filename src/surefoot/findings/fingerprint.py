@@ -18,6 +18,8 @@ LENGTH: Final = 32
 
 _NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 _DEFINITION: Final = re.compile(r"(?:async\s+def|def|class)\s+(\w+)")
+_CLOSERS: Final = (")", "]", "}")
+"""What ends a wrapped signature: as far left as its `def`, and no definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ def scope_at(lines: Sequence[str], line: int) -> str:
     names: list[str] = []
     for text in reversed(lines[: line - 1]):
         stripped = text.strip()
-        if not stripped or stripped.startswith("#") or _indent(text) >= limit:
+        if not stripped or stripped.startswith(("#", *_CLOSERS)) or _indent(text) >= limit:
             continue
         limit = _indent(text)
         match = _DEFINITION.match(stripped)
