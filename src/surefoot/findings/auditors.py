@@ -60,7 +60,11 @@ def run_audit(
 
 
 def _ask(auditor: Auditor, root: Path) -> AuditorResult:
+    # What keeps one from looking is its answer, and takes nobody else's away.
     try:
         return auditor.audit(root)
     except SurefootError as error:
-        return AuditorResult(tool=auditor.tool, state=AuditorState.BROKEN, message=str(error))
+        told = str(error)
+    except OSError as error:
+        told = f"{error.filename or root} cannot be read: {error.strerror}; make it readable, or remove it"
+    return AuditorResult(tool=auditor.tool, state=AuditorState.BROKEN, message=told)

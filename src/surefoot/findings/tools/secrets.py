@@ -107,7 +107,7 @@ class _Known(BaseModel):
 
 class _Baseline(BaseModel):
     plugins_used: list[dict[str, str | float | bool | None]] = Field(min_length=1)
-    filters_used: list[dict[str, str | int | list[str] | None]] = []
+    filters_used: list[dict[str, str | int | float | bool | list[str] | None]] = []
     results: dict[str, list[_Known]] = {}
 
 
@@ -130,12 +130,9 @@ class SecretsAuditor:
         try:
             baseline = _read_baseline(root)
         except ValidationError as error:
-            return AuditorResult(
-                tool=self.tool,
-                state=AuditorState.BROKEN,
-                message=f"{_BASELINE} cannot be read: {error.errors(include_url=False)[0]['msg']}; "
-                "make it anew with detect-secrets scan",
-            )
+            return self._unread(error.errors(include_url=False)[0]["msg"])
+        except OSError as error:  # too large, or not to be opened
+            return self._unread(str(error.strerror))
         files = [f for f in own_files(root) if f != _BASELINE and _is_small(root / f)]
         settings = None if baseline is None else baseline.model_dump(exclude={"results"})
         # Escaped, so that a file name that is not UTF-8 reaches the other side as it is.
@@ -154,6 +151,13 @@ class SecretsAuditor:
         )
         known = _known(baseline)
         return run_probe(self._processes, probe, root, lambda result: _read(result, known))
+
+    def _unread(self, why: str) -> AuditorResult:
+        return AuditorResult(
+            tool=self.tool,
+            state=AuditorState.BROKEN,
+            message=f"{_BASELINE} cannot be read: {why}; make it anew with detect-secrets scan",
+        )
 
 
 def _read_baseline(root: Path) -> _Baseline | None:
