@@ -54,6 +54,18 @@ class _Part(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
 
 
+def _own(value: object) -> object:
+    # A bag may hold anything (SARIF 3.8), so another type than ours is somebody else's property and no error.
+    return value if isinstance(value, str) else None
+
+
+def _score(value: object) -> object:
+    return value if isinstance(value, float | int | str) else None
+
+
+_Own: TypeAlias = Annotated[str | None, BeforeValidator(_own)]
+
+
 class _Text(_Part):
     text: str | None = None
     id: str | None = None
@@ -61,13 +73,18 @@ class _Text(_Part):
 
 
 class _Bag(_Part):
-    security_severity: float | str | None = Field(default=None, alias="security-severity")
+    # By alias alone: other tools have a `severity` or a `confidence` of their own, in their own words.
+    model_config = ConfigDict(populate_by_name=False)
+
+    security_severity: Annotated[float | str | None, BeforeValidator(_score)] = Field(
+        default=None, alias="security-severity"
+    )
     tags: Annotated[tuple[str, ...], BeforeValidator(_absent)] = ()
-    severity: str | None = Field(default=None, alias="surefoot/severity")
-    category: str | None = Field(default=None, alias="surefoot/category")
-    confidence: str | None = Field(default=None, alias="surefoot/confidence")
-    evidence: str | None = Field(default=None, alias="surefoot/evidence")
-    remediation: str | None = Field(default=None, alias="surefoot/remediation")
+    severity: _Own = Field(default=None, alias="surefoot/severity")
+    category: _Own = Field(default=None, alias="surefoot/category")
+    confidence: _Own = Field(default=None, alias="surefoot/confidence")
+    evidence: _Own = Field(default=None, alias="surefoot/evidence")
+    remediation: _Own = Field(default=None, alias="surefoot/remediation")
 
 
 class _Configuration(_Part):
@@ -150,14 +167,17 @@ class _Result(_Part):
 
 
 class _Notification(_Part):
+    level: str | None = None
     message: _Text = _Text()
+
+
+_Notifications: TypeAlias = Annotated[tuple[_Notification, ...], BeforeValidator(_absent)]
 
 
 class _Invocation(_Part):
     execution_successful: bool = True
-    tool_execution_notifications: Annotated[
-        tuple[_Notification, ...], BeforeValidator(_absent)
-    ] = ()
+    tool_execution_notifications: _Notifications = ()
+    tool_configuration_notifications: _Notifications = ()
 
 
 class _Run(_Part):
@@ -185,7 +205,9 @@ class SarifLog:
     results: tuple[tuple[str, Raw], ...]
     """(tool, result)."""
     failures: tuple[str, ...]
-    """What invocations that were not successful say of themselves."""
+    """What invocations say of themselves that did not end well, or left results out."""
+    remarks: tuple[str, ...] = ()
+    """Errors in a tool's configuration, or in what it was given to look at, that it went on in spite of."""
 
 
 def read_sarif(data: bytes, *, root: Path | None = None, max_bytes: int = MAX_BYTES) -> SarifLog:
@@ -202,7 +224,7 @@ def read_sarif(data: bytes, *, root: Path | None = None, max_bytes: int = MAX_BY
     count = sum(len(run.results) for run in log.runs)
     if count > MAX_RESULTS:
         raise SarifError("huge", f"{count} results, over {MAX_RESULTS}; split it by run")
-    failed = [i for run in log.runs for i in run.invocations if not i.execution_successful]
+    invocations = [i for run in log.runs for i in run.invocations]
     return SarifLog(
         tools=tuple(_tool_name(run) for run in log.runs),
         results=tuple(
@@ -211,7 +233,10 @@ def read_sarif(data: bytes, *, root: Path | None = None, max_bytes: int = MAX_BY
             for result in run.results
             if _is_finding(result)
         ),
-        failures=tuple(_failure(invocation) for invocation in failed),
+        failures=tuple(said for i in invocations if (said := _failure(i)) is not None),
+        remarks=tuple(
+            said for i in invocations for said in _errors(i.tool_configuration_notifications)
+        ),
     )
 
 
@@ -258,9 +283,22 @@ def _tool_name(run: _Run) -> str:
     return run.tool.driver.name.strip().lower() or "unnamed"
 
 
-def _failure(invocation: _Invocation) -> str:
-    said = [n.message.text for n in invocation.tool_execution_notifications if n.message.text]
+def _failure(invocation: _Invocation) -> str | None:
+    """What went wrong in an invocation; None when its results can be taken for all that there are.
+
+    An exit code says nothing: most linters end with one of their own when they have found something.
+    """
+    notes = invocation.tool_execution_notifications
+    # An error has halted the analysis, or made its results incorrect or incomplete (SARIF 3.58.6).
+    errors = list(_errors(notes))
+    if invocation.execution_successful:
+        return errors[0] if errors else None
+    said = errors or [n.message.text for n in notes if n.message.text]
     return said[0] if said else "executionSuccessful is false"
+
+
+def _errors(notes: Sequence[_Notification]) -> Iterator[str]:
+    return (n.message.text or "an error without words" for n in notes if n.level == "error")
 
 
 def _is_finding(result: _Result) -> bool:

@@ -28,6 +28,15 @@ def at(uri: str, line: int = 1, **more: Any) -> list[dict[str, Any]]:
     return [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}]
 
 
+def notes(kind: str, level: str | None) -> dict[str, Any]:
+    note = {"message": {"text": "it said"}} | ({"level": level} if level else {})
+    return {f"tool{kind}Notifications": [note]}
+
+
+EXECUTION = {level: notes("Execution", level) for level in ("error", "warning", "none", None)}
+CONFIGURATION = notes("Configuration", "error")
+
+
 def one(data: bytes, root: Path | None = None) -> Finding:
     (finding,) = sarif_to_findings(data, root=root)
     return finding
@@ -166,6 +175,44 @@ class TestReading:
         """A byte order mark, nulls for absent lists and unknown properties are no trouble."""
         result = {"message": {"text": "m"}, "locations": None, "suppressions": None, "novel": {}}
         assert one(b"\xef\xbb\xbf" + log(result, invocations=None)).message == "m"
+
+    @pytest.mark.parametrize(
+        "properties",
+        [
+            {"severity": "info", "category": "lint", "confidence": "low", "evidence": "theirs"},
+            {"severity": 8, "category": ["a"], "confidence": 0.9, "evidence": {"k": 1}},
+            {"remediation": None, "security-severity": {"score": 1}, "securitySeverity": "9.8"},
+            {"surefoot/severity": 8, "surefoot/confidence": 0.9, "surefoot/evidence": []},
+        ],
+    )
+    def test_properties_of_other_tools_are_theirs(self, properties: dict[str, Any]) -> None:
+        """A bag may hold anything: only our own keys count, of our own type, on a result and on a rule."""
+        plain = {"ruleId": "R", "level": "error", "message": {"text": "m"}}
+        rules = [{"id": "R", "properties": properties}]
+        told = one(log({**plain, "properties": properties}, rules=rules))
+        assert told == one(log(plain))
+        assert (told.severity, told.confidence) == (Severity.HIGH, "high")
+
+    @pytest.mark.parametrize(
+        ("invocation", "failures", "remarks"),
+        [
+            ({}, (), ()),
+            ({"executionSuccessful": True, "exitCode": 2}, (), ()),
+            ({"executionSuccessful": False}, ("executionSuccessful is false",), ()),
+            ({"executionSuccessful": False, **EXECUTION["warning"]}, ("it said",), ()),
+            ({"executionSuccessful": True, **EXECUTION["error"]}, ("it said",), ()),
+            ({"executionSuccessful": True, **EXECUTION["warning"]}, (), ()),
+            ({"executionSuccessful": True, **EXECUTION["none"]}, (), ()),
+            ({"executionSuccessful": True, **EXECUTION[None]}, (), ()),
+            ({"executionSuccessful": True, **CONFIGURATION}, (), ("it said",)),
+        ],
+    )
+    def test_what_invocations_say_of_themselves(
+        self, invocation: dict[str, Any], failures: tuple[str, ...], remarks: tuple[str, ...]
+    ) -> None:
+        """An error while it ran has left results out; a warning, or how a linter ends that has found something, has not."""
+        said = read_sarif(log(invocations=[invocation]))
+        assert (said.failures, said.remarks) == (failures, remarks)
 
     def test_identity_without_the_tree(self) -> None:
         """A foreign fingerprint makes ours independent of lines; without any, the message does."""

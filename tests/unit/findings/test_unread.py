@@ -1,11 +1,11 @@
-"""What keeps an auditor from looking is its answer."""
+"""What keeps an auditor from looking is its answer, and what it was told beside its findings is passed on."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from surefoot.findings import Toolchain, run_audit
+from surefoot.findings import CommandAuditor, Toolchain, run_audit
 from surefoot.findings.tools.secrets import SecretsAuditor
 from surefoot.plain_files import MOST_BYTES
 from surefoot.values import AuditorResult, AuditorState, Command, ProcessResult, SandboxLevel
@@ -78,3 +78,23 @@ def test_a_filter_of_secrets_reaches_the_tool_as_it_stands(tmp_path: Path, value
     assert secrets(processes).audit(tmp_path).state is AuditorState.OK
     (filter_,) = json.loads(processes.given[0])["settings"]["filters_used"]
     assert repr(filter_["limit"]) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "told"),
+    [
+        ("Execution", AuditorState.BROKEN, "it says itself that it failed: no rules"),
+        ("Configuration", AuditorState.OK, "it says of its configuration: no rules"),
+    ],
+)
+def test_errors_in_a_log_are_told(
+    tmp_path: Path, kind: str, state: AuditorState, told: str
+) -> None:
+    """One while it ran is no answer; one of its configuration stands beside what was found."""
+    note = {"level": "error", "message": {"text": "no rules"}}
+    invocation = {"executionSuccessful": True, f"tool{kind}Notifications": [note]}
+    run = {"tool": {"driver": {"name": "x"}}, "results": [], "invocations": [invocation]}
+    processes = Printing({"version": "2.1.0", "runs": [run]})
+    result = CommandAuditor(processes, name="mine", argv=["x"]).audit(tmp_path)
+    assert result.state is state
+    assert told in result.message
