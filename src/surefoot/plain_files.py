@@ -5,6 +5,7 @@ A name may lead to anything: a device is read without end, and opening a pipe wa
 
 import errno
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import Final
@@ -43,7 +44,7 @@ def read_head(path: Path, size: int, *, links: bool = True) -> bytes:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; a link, a pipe or a device is written through, and never replaced.
+    """Write a file whole or not at all, with the mode that it had; a link, a pipe or a device is written through, and never replaced.
 
     Raises:
         OSError: It cannot be written; what was there is as it was.
@@ -51,9 +52,15 @@ def write_whole(path: Path, data: bytes) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_bytes(data)
         return
-    unfinished = path.with_name(f".{path.name}.new")
+    # A name that no repository can have taken, with a link in its place, and no second writer at the same time.
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        unfinished.write_bytes(data)
+        with os.fdopen(number, "wb") as file:
+            if mode is not None:
+                os.fchmod(number, mode)
+            file.write(data)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
