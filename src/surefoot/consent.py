@@ -32,13 +32,15 @@ def clear_lock(project: Project, who: str, *, environ: Mapping[str, str]) -> boo
 
     Raises:
         LedgerError: It could not be recorded; nothing was changed.
+        EnvironmentBrokenError: It is recorded, and the lock cannot be removed, so that it holds.
     """
     project.prepare()
     with own_ledger(project, SystemClock(), environ) as ledger:
-        was = project.lock.clear()
-        if was:
-            ledger.append(LockChanged(locked=False, why="", who=who))
-    return was
+        if project.lock.reason() is None:
+            return False
+        # Recorded first: a record of power that was not given does no harm, power without a record does.
+        ledger.append(LockChanged(locked=False, why="", who=who))
+        return project.lock.clear()
 
 
 def give_trust(project: Project, who: str, *, environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -46,6 +48,4 @@ def give_trust(project: Project, who: str, *, environ: Mapping[str, str]) -> tup
     project.require_settings()
     project.prepare()
     with own_ledger(project, SystemClock(), environ) as ledger:
-        keys = project.trust()
-        ledger.append(SettingsTrusted(keys=keys, who=who))
-    return keys
+        return project.trust(lambda keys: ledger.append(SettingsTrusted(keys=keys, who=who)))

@@ -1,6 +1,6 @@
 """A user's repository as Surefoot sees it: settings, trust, lock and the `.surefoot` folder. Reads only until `prepare`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -226,10 +226,15 @@ class Project:
             raise UsageError(f"there is no {FILE_NAME} to trust; `surefoot init` writes one")
         return settings, found
 
-    def trust(self) -> tuple[str, ...]:
-        """Accept the present content of `surefoot.toml`; returns the keys that now take effect. Raises as `require_settings`."""
+    def trust(self, record: Callable[[tuple[str, ...]], object] | None = None) -> tuple[str, ...]:
+        """Accept the present content of `surefoot.toml`; returns the keys that now take effect. Raises as `require_settings`.
+
+        `record` is told the keys before they do; what it raises leaves the content untrusted.
+        """
         settings, found = self._to_trust()
         self.prepare()
+        if record is not None:
+            record(settings.widening())
         with writing(self.trusted):
             self.trusted.parent.mkdir(parents=True, exist_ok=True)
             with self.trusted.open("a") as file:

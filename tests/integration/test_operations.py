@@ -2,8 +2,11 @@
 
 import json
 import random
+import resource
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -118,6 +121,34 @@ def test_what_cannot_begin_is_said(tmp_path: Path, around: Surroundings) -> None
     assert all("locked: a release" in one.error for one in awaited)
     with pytest.raises(UsageError, match="start no run"):
         spawn_runs(project, [], around)
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """A disk on which a file of this many bytes cannot grow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_no_power_is_given_where_the_record_has_no_room(tmp_path: Path) -> None:
+    """The disk is full: the lock holds, and what nobody trusted stays so, as they say."""
+    bare = make_project(tmp_path)
+    (bare.root / "surefoot.toml").write_text('[test]\ncommand = ["true"]\n')
+    project = open_project(bare.root, bare.places)
+    set_lock(project, "a release", "ursula", environ={})
+    ledger = project.folder / "events.jsonl"
+    with no_file_longer_than(ledger.stat().st_size):
+        with pytest.raises(LedgerError, match="cannot write"):
+            clear_lock(project, "ursula", environ={})
+        with pytest.raises(LedgerError, match="cannot write"):
+            give_trust(project, "ursula", environ={})
+    assert project.lock.reason() == "a release"
+    assert open_project(bare.root, bare.places).untrusted == ("test.command",)
+    assert [one.event.kind for one in read_events(ledger)] == ["lock.changed"]
 
 
 def test_no_power_is_given_that_cannot_be_recorded(tmp_path: Path, around: Surroundings) -> None:
