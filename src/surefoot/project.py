@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from surefoot.codec import digest
-from surefoot.errors import EnvironmentBrokenError, LockedError, RepositoryError, UsageError
+from surefoot.errors import (
+    EnvironmentBrokenError,
+    LockedError,
+    RepositoryError,
+    SettingsError,
+    UsageError,
+)
 from surefoot.gitops import Repository
 from surefoot.gitops.scratch import scratch_in
 from surefoot.plain_files import write_whole
@@ -287,6 +293,25 @@ def open_project(path: Path, places: Places) -> Project:
         SettingsError: `surefoot.toml` is broken.
         EnvironmentBrokenError: What the user trusts cannot be read.
     """
+    plain = _unsettled(path, places)
+    settings, found = read_settings(plain.root)
+    project = replace(plain, settings=settings, settings_hash=found)
+    wide = settings.widening()
+    if not wide or found in _hashes(project.trusted):
+        return project
+    return replace(project, settings=settings.without_widening(), untrusted=wide)
+
+
+def open_to_lock(path: Path, places: Places) -> Project:
+    """As `open_project`, without the settings where they are broken: a lock waits for nobody to mend them."""
+    try:
+        return open_project(path, places)
+    except SettingsError:
+        return _unsettled(path, places)
+
+
+def _unsettled(path: Path, places: Places) -> Project:
+    """The project with the settings of one that has no `surefoot.toml`."""
     repository = Repository.discover(path)
     for place in (repository.root, places.state.absolute()):
         if not is_unicode(str(place)):
@@ -298,19 +323,14 @@ def open_project(path: Path, places: Places) -> Project:
             "git tracks .surefoot here, so its runs may be somebody else's; "
             "`git rm -r --cached .surefoot` and commit that first"
         )
-    settings, found = read_settings(repository.root)
-    project = Project(
+    return Project(
         repository=repository,
         # Git and the sandbox work in other folders than the caller's.
         places=Places(state=places.state.absolute(), cache=places.cache.absolute()),
-        settings=settings,
-        settings_hash=found,
+        settings=Settings.plain(),
+        settings_hash=None,
         untrusted=(),
     )
-    wide = settings.widening()
-    if not wide or found in _hashes(project.trusted):
-        return project
-    return replace(project, settings=settings.without_widening(), untrusted=wide)
 
 
 def _folders(home: Path) -> tuple[RunId, ...]:

@@ -455,6 +455,15 @@ def test_a_locked_repository_runs_nothing(surefoot: Surefoot, patient: Path, scr
     assert surefoot("unlock", cwd=patient).stdout == "unlocked\n"
 
 
+def test_a_lock_needs_no_settings(surefoot: Surefoot, patient: Path) -> None:
+    """Who wants everything to stop does not first mend `surefoot.toml`; who opens it again neither."""
+    (patient / "surefoot.toml").write_text("[run\nmode =")
+    done = surefoot("lock", "--why", "release freeze", cwd=patient)
+    assert (done.returncode, done.stdout) == (0, "locked: release freeze\n")
+    assert surefoot("unlock", cwd=patient).stdout == "unlocked\n"
+    refuses(surefoot("trust", cwd=patient), "surefoot.toml")
+
+
 @pytest.mark.parametrize("at", ["main", "linked"])
 def test_a_lock_holds_in_every_checkout(surefoot: Surefoot, patient: Path, at: str) -> None:
     """Wherever it is set and wherever it is opened: it is the repository that is locked."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli.common import RepoOption, command, open_here, user_name
+from surefoot.cli.common import RepoOption, command, open_here, places, user_name
 from surefoot.cli.screen import print_line
 
 
@@ -16,9 +16,10 @@ def lock(
     repo: RepoOption = Path(),
 ) -> None:
     """Stop every run of this repository, and refuse new ones."""
-    project = open_here(repo)
     from surefoot.consent import set_lock
+    from surefoot.project import open_to_lock
 
+    project = open_to_lock(repo, places())
     set_lock(project, why, user_name(), environ=os.environ)
     print_line(f"locked: {why}")
 
@@ -26,9 +27,10 @@ def lock(
 @command
 def unlock(repo: RepoOption = Path()) -> None:
     """Let runs go on again."""
-    project = open_here(repo)
     from surefoot.consent import clear_lock
+    from surefoot.project import open_to_lock
 
+    project = open_to_lock(repo, places())
     was = clear_lock(project, user_name(), environ=os.environ)
     print_line("unlocked" if was else "it was not locked")
 
