@@ -799,11 +799,16 @@ def _ledgers_before(project: Project, run_id: RunId) -> Iterator[Path]:
 
 def policy_of(project: Project, frozen: Frozen, lock: Hold | None = None) -> RulePolicy:
     """What may happen, by the mode, the flags and the ceilings of a run; `lock` instead of the repository's own."""
+    return rules_of(frozen, lock or project.lock)
+
+
+def rules_of(frozen: Frozen, lock: Hold) -> RulePolicy:
+    """The same, of settings alone."""
     return RulePolicy(
         mode=frozen.mode,
         flags=frozen.settings.risk.model_dump(),
         overrides=frozen.overrides,
-        lock=lock or project.lock,
+        lock=lock,
     )
 
 

@@ -117,6 +117,12 @@ class AcceptError(SurefootError):
     blame = "caller"
 
 
+class DisagreedError(SurefootError):
+    """Work is complete, and those who were to choose among it agree on none."""
+
+    code = "disagreed"
+
+
 class LockedError(SurefootError):
     """The repository is locked against execution (`surefoot lock`)."""
 

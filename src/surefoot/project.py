@@ -350,7 +350,8 @@ def _holds_any(folder: Path) -> bool:
 
 
 def _near(given: str, ids: Sequence[RunId]) -> list[RunId]:
-    return [i for i in ids if i.startswith(given) or i.endswith(given)]
+    # An empty one, as of a variable that is not set, begins every id and means none.
+    return [i for i in ids if given and (i.startswith(given) or i.endswith(given))]
 
 
 def _one(given: str, ids: Sequence[RunId], word: str) -> RunId:

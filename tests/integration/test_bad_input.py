@@ -157,6 +157,28 @@ def test_a_terminal_that_lacks_characters_gets_their_escapes(
     assert r"\u2713" in done.stderr
 
 
+def test_events_are_json_whatever_the_terminal_lacks(surefoot: Surefoot, patient: Path) -> None:
+    """A line of a ledger as it stands there, or with escapes that JSON has."""
+    assert surefoot("lock", "--why", "é → 🐾", cwd=patient).returncode == 0
+    for encoding in ("latin-1", "ascii", "utf-8"):
+        env = {"PYTHONIOENCODING": encoding}
+        done = surefoot("events", "--all", "--json", cwd=patient, env=env)
+        whys = [json.loads(line)["event"]["why"] for line in done.stdout.splitlines()]
+        assert whys == ["é → 🐾"]
+
+
+def test_an_empty_id_names_no_run(surefoot: Surefoot, patient: Path) -> None:
+    """As of a variable that is not set: it begins the id of every run, and where there is one it would be that."""
+    run = patient / ".surefoot" / "runs" / "20261129-000000-abcd"
+    run.mkdir(parents=True)
+    (run / "events.jsonl").write_text("")
+    for command in ("reject", "accept", "resume", "show"):
+        done = surefoot(command, "", cwd=patient)
+        assert done.returncode == 2
+        assert "no run is called ''" in done.stderr
+    assert run.is_dir()
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     surefoot: Surefoot, patient: Path
 ) -> None:

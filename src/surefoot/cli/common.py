@@ -16,6 +16,7 @@ import typer
 from surefoot.cli.screen import print_text
 from surefoot.errors import (
     AcceptError,
+    DisagreedError,
     LockedError,
     PlanRefusedError,
     SettingsError,
@@ -120,7 +121,11 @@ def print_refusal(told: str, kind: str, exit_code: int) -> None:
 def _exit_code(error: SurefootError) -> int:
     if isinstance(error, UsageError | SettingsError):
         return 2 if isinstance(error, UsageError) else 1
-    return NO if isinstance(error, AcceptError | LockedError | PlanRefusedError) else 1
+    return (
+        NO
+        if isinstance(error, AcceptError | DisagreedError | LockedError | PlanRefusedError)
+        else 1
+    )
 
 
 def places() -> "Places":
@@ -177,6 +182,13 @@ def _unwritable(path: Path) -> str:
         return "" if path.absolute().parent.is_dir() else f"there is no folder {path.parent}"
     except OSError as error:
         return str(error.strerror)
+
+
+def print_canonical(line: bytes) -> None:
+    """A line of a ledger as it stands there; escaped where standard output's encoding lacks characters."""
+    plain = sys.stdout.encoding.lower() in ("utf-8", "utf8")
+    text = line.decode()
+    sys.stdout.write(f"{text if plain else json.dumps(json.loads(text))}\n")
 
 
 def print_json(value: object) -> None:

@@ -1,6 +1,5 @@
 """`show`, `explain`, `events`, `diff` and the like: reading a run; nothing here writes."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ from surefoot.cli.common import (
     command,
     open_here,
     places,
+    print_canonical,
     print_json,
     surroundings,
 )
@@ -279,7 +279,7 @@ def events(
     )
     for recorded in found.events:
         if json:
-            sys.stdout.write(f"{encode(recorded).decode()}\n")
+            print_canonical(encode(recorded))
         else:
             told = f"{recorded.event.event_class}/{recorded.event.kind}"
             if isinstance(recorded.event, ChildStarted | ChildEnded):

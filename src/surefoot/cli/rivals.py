@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import typer
-
-from surefoot.cli.common import NO
 from surefoot.cli.screen import print_line
+from surefoot.errors import DisagreedError, SurefootError
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome
     from surefoot.assembly import Request, Surroundings
-    from surefoot.operations import Results
+    from surefoot.operations import Choice, Results
     from surefoot.project import Project
+    from surefoot.values import RunId
 
 
 def side_by_side(
@@ -40,20 +39,30 @@ def side_by_side(
             print_line(f"{one.run_id} did not begin: {one.error}", err=True)
     ran = [one.run_id for one in awaited if one.outcome is not None]
     if not ran:
-        # Refused as it would be alone; an interrupt has been told.
-        raise awaited[0].refusal or typer.Exit(1)
+        # Refused as it would be alone.
+        raise awaited[0].refusal or SurefootError("interrupted before a run had begun")
     results = consolidate_results(project, ran)
     for line in _lines(results):
         print_line(line, err=True)
     if RunStatus.COMPLETE not in results.by_status:
         return outcome(project, ran[0])
-    choice = run_roundtable(project, ran, around)
+    complete = results.by_status[RunStatus.COMPLETE]
+    return outcome(project, kept(run_roundtable(project, ran, around), complete))
+
+
+def kept(choice: "Choice", complete: Sequence[str]) -> "RunId":
+    """The run that the roundtable keeps of those that are complete.
+
+    Raises:
+        DisagreedError: It keeps none.
+    """
     if choice.run_id is None:
-        print_line("the reviewers agree on none; `surefoot diff RUN` shows each", err=True)
-        raise typer.Exit(NO)
+        raise DisagreedError(
+            f"the reviewers agree on none of {', '.join(complete)}; `surefoot diff RUN` shows each, `surefoot accept RUN` takes one"
+        )
     same = f", and so does {', '.join(choice.same)}" if choice.same else ""
     print_line(f"the roundtable keeps {choice.run_id}{same}", err=True)
-    return outcome(project, choice.run_id)
+    return choice.run_id
 
 
 def _lines(results: "Results") -> list[str]:

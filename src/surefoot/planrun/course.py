@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from surefoot.errors import UsageError
+from surefoot.events.plans import PlanAdopted
 from surefoot.nodes import Cost, Node, NodeId, NodeKind
 from surefoot.plans import Plan, PlannedUnit, overlapping
-from surefoot.values import Ceilings, Complexity, StepIntent, UnitId, UnitType
+from surefoot.values import Ceilings, Complexity, Digest, StepIntent, UnitId, UnitType
 
 _ONLY_LOOKS: Final = frozenset({UnitType.PLAN, UnitType.AUDIT})
 _WEIGHT: Final[Mapping[Complexity, int]] = {
@@ -95,6 +96,21 @@ def course_of(plan: Plan, milestones: Collection[str] = ()) -> Course:
 def milestone_name(plan: Plan, milestone_id: str) -> str:
     """Unique among all plans of a repository."""
     return f"{plan.plan_id}/{milestone_id}"
+
+
+def adopted(plan: Plan, kept: Digest, milestones: Sequence[str], jobs: int) -> PlanAdopted:
+    """The record of a plan, the blob `kept`, that a run executes, of whose milestones it may do some (none: all)."""
+    return PlanAdopted(
+        plan_id=plan.plan_id,
+        plan=kept,
+        milestones=tuple(
+            milestone_name(plan, m.milestone_id)
+            for m in plan.milestones
+            if not milestones or m.milestone_id in milestones
+        ),
+        order=course_of(plan, milestones).order,
+        jobs=jobs,
+    )
 
 
 def changes(unit: PlannedUnit) -> bool:

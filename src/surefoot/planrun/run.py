@@ -22,7 +22,7 @@ from surefoot.decisions.assigned import failing_of
 from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.errors import PlanRefusedError
 from surefoot.events.orchestration import Decided, RunOpened
-from surefoot.events.plans import ChildEnded, PlanAdopted
+from surefoot.events.plans import ChildEnded
 from surefoot.execute.merge import MergeExecutor
 from surefoot.gitops.reading import tree_files
 from surefoot.gitops.workspace import GitWorkspace
@@ -33,7 +33,7 @@ from surefoot.ledger import read_events
 from surefoot.plan import judge
 from surefoot.planrun.children import Children
 from surefoot.planrun.conductor import Conductor, Hands, Shares
-from surefoot.planrun.course import Course, changes, course_of, milestone_name, shares
+from surefoot.planrun.course import Course, adopted, changes, course_of, shares
 from surefoot.planrun.hooks import Hooks
 from surefoot.planrun.interrupt import Stop
 from surefoot.planrun.parts import Parts
@@ -166,19 +166,8 @@ def _work(
     course = course_of(request.plan, request.milestones)
     began = _began_with(session)
     if journal.state.plan.adopted is None:
-        journal.record(
-            PlanAdopted(
-                plan_id=request.plan.plan_id,
-                plan=journal.put(encode(request.plan)),
-                milestones=tuple(
-                    milestone_name(request.plan, m.milestone_id)
-                    for m in request.plan.milestones
-                    if not request.milestones or m.milestone_id in request.milestones
-                ),
-                order=course.order,
-                jobs=request.jobs,
-            )
-        )
+        kept = journal.put(encode(request.plan))
+        journal.record(adopted(request.plan, kept, request.milestones, request.jobs))
     now = policy_of(session.project, session.frozen).resolve().ceilings
     first = policy_of(session.project, began).resolve().ceilings
     stop, hooks = Stop(), Hooks(session, workspace)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from surefoot.assembly import Frozen
+from surefoot.assembly import Frozen, rules_of, thaw
 from surefoot.codec import decode, difference, plain
 from surefoot.decisions.redacted import MARK
 from surefoot.events.envelope import Recorded
@@ -30,12 +30,12 @@ from surefoot.kernel.contradictions import in_review
 from surefoot.kernel.lifecycle import ENDS, Phase, Trigger, misstep
 from surefoot.kernel.ports import Reviewer
 from surefoot.kernel.proof import failed
-from surefoot.kernel.run import may_change
+from surefoot.kernel.run import may_change, resolved
 from surefoot.kernel.state import RunState
 from surefoot.kernel.vetoes import heard
 from surefoot.kernel.whole import ends_of, review_input, whole_proofs
 from surefoot.values import Ceilings, Diff, Digest, Mode, Resolution
-from surefoot.verify.record import Proofs
+from surefoot.verify.record import Proofs, Reader
 
 _ASIDE: Final = (
     ScheduleOpened,
@@ -53,6 +53,7 @@ class CourseCheck:
     """The run begins as it was asked to, moves along the table only, and its turns do not overlap."""
 
     frozen: Frozen
+    get: Reader
 
     def look(self, state: RunState, recorded: Recorded) -> str:
         """As `Check.look`."""
@@ -70,7 +71,7 @@ class CourseCheck:
             if event.interrupted_turn != turn:
                 told = f"interrupted_turn was {event.interrupted_turn!r}, is {turn!r}"
         elif isinstance(event, PolicyResolved):
-            told = self._policy(event)
+            told = self._policy(state, event)
         return told or _turn_of(state, recorded)
 
     def _opened(self, event: RunOpened) -> str:
@@ -81,13 +82,22 @@ class CourseCheck:
             return "issue, mode, model or seed are not those of the settings that the run was started with"
         return ""
 
-    def _policy(self, event: PolicyResolved) -> str:
-        flags = tuple(sorted(name for name, on in self.frozen.settings.risk if on))
-        if event.risk_flags != flags:
-            return f"risk_flags were {event.risk_flags}, are {flags}"
-        known = {mode.value for mode in Mode}
-        asked = self.frozen.mode if self.frozen.mode in known else Mode.REPORT_ONLY.value
-        return "" if event.mode == asked else f"mode was {event.mode!r}, is {asked!r}"
+    def _policy(self, state: RunState, event: PolicyResolved) -> str:
+        """What is allowed follows from the settings in force, which `resume` may have raised, and from the lock."""
+        in_force = thaw(self.get(state.opened.settings)) if state.opened else self.frozen
+        lock = _Lock("it was on" if event.hard_stops else None)
+        return difference(plain(event), plain(resolved(rules_of(in_force, lock).resolve())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lock:
+    """The execution lock as it was then."""
+
+    why: str | None
+
+    def reason(self) -> str | None:
+        """As `Hold.reason`."""
+        return self.why
 
 
 def _turn_of(state: RunState, recorded: Recorded) -> str:

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from surefoot.assembly import Request
 from surefoot.codec import decode, difference, plain
+from surefoot.errors import UsageError
 from surefoot.events.envelope import Recorded
+from surefoot.events.orchestration import PhaseChanged
 from surefoot.events.plans import PartVerified, PlanAdopted
 from surefoot.events.work import CommandRan
+from surefoot.kernel.lifecycle import Trigger
 from surefoot.kernel.state import RunState
-from surefoot.planrun.course import Course, course_of
+from surefoot.planrun.course import Course, adopted, course_of
 from surefoot.planrun.parts import VERIFICATION, Merged, judged
 from surefoot.plans import Plan
 from surefoot.values import TreeId
@@ -17,8 +21,9 @@ from surefoot.verify.record import NotRecordedError, Proofs, Reader
 
 @dataclass(slots=True, kw_only=True)
 class PartCheck:
-    """What is said of a part follows from what ran on its tree."""
+    """What is said of a part follows from what ran on its tree, and a plan is complete when all its parts hold."""
 
+    request: Request
     get: Reader
     proofs: Proofs
     _course: Course | None = None
@@ -29,14 +34,40 @@ class PartCheck:
         """As `Check.look`; after a check that has let the proofs take the event in."""
         event = recorded.event
         if isinstance(event, PlanAdopted):
-            plan = decode(Plan, self.get(event.plan))
-            self._course = course_of(plan, [m.rpartition("/")[2] for m in event.milestones])
-        elif isinstance(event, CommandRan) and event.tool == VERIFICATION:
+            return self._adopted(event)
+        if isinstance(event, CommandRan) and event.tool == VERIFICATION:
             self._codes[event.argv[-1]] = event.exit_code
         elif isinstance(event, PartVerified):
             told = self._judged(state, event)
             self._codes = {}
             return told
+        elif isinstance(event, PhaseChanged) and event.trigger == Trigger.CRITIQUE_PASSED:
+            return self._held(state)
+        return ""
+
+    def _adopted(self, event: PlanAdopted) -> str:
+        """The plan is the one that the run was asked for."""
+        asked = self.request
+        if asked.plan is None:
+            return f"plan_id was {event.plan_id!r}, but the run was asked for no plan"
+        told = difference(plain(decode(Plan, self.get(event.plan))), plain(asked.plan), "plan")
+        if told:
+            return told
+        try:
+            self._course = course_of(asked.plan, asked.milestones)
+        except UsageError as error:
+            return f"plan: {error}"
+        wanted = adopted(asked.plan, event.plan, asked.milestones, asked.jobs)
+        return difference(plain(event), plain(wanted))
+
+    def _held(self, state: RunState) -> str:
+        """Each part in which something was changed was verified, and holds."""
+        for part in self._course.parts if self._course else ():
+            if self._course and not set(part.units).isdisjoint(self._course.order):
+                found = state.plan.parts.get(part.name)
+                if found is None or not found.passed:
+                    why = found.reason if found else "nothing is recorded of it"
+                    return f"trigger was critique-passed, but {part.name} does not hold: {why}"
         return ""
 
     def _judged(self, state: RunState, event: PartVerified) -> str:

@@ -285,7 +285,7 @@ class _Verifier:
             checks.append(WholeCheck(proofs=proofs, reviewers=rule_reviewers(), asks=asks))
             critic = SyntaxCritic(is_test_path)
             checks.append(RoundCheck(proofs=proofs, trees=trees, critic=critic, is_there=present))
-            checks.append(PartCheck(get=self._get, proofs=proofs))
+            checks.append(PartCheck(request=frozen.request, get=self._get, proofs=proofs))
         try:
             fault = self._walk(checks)
         finally:
@@ -308,7 +308,7 @@ class _Verifier:
     def _plain_checks(self) -> list[Check]:
         """Those that need the ledger and its blobs alone."""
         return [
-            CourseCheck(frozen=self._frozen()),
+            CourseCheck(frozen=self._frozen(), get=self._get),
             BlobCheck(get=self._get),
             SpendCheck(get=self._get),
         ]

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,26 +13,32 @@ import pytest
 from bench.letters import lay, rules, two_that_clash
 from bench.tampering import anchored, rechain
 
-from surefoot.assembly import Request
+from surefoot.assembly import Request, thaw
 from surefoot.cli.common import surroundings
-from surefoot.codec import encode
+from surefoot.codec import decode, encode
 from surefoot.errors import LedgerError
 from surefoot.events.envelope import Event, Recorded
-from surefoot.events.orchestration import RunAccepted
-from surefoot.events.plans import PartVerified
+from surefoot.events.orchestration import RunAccepted, RunOpened
+from surefoot.events.plans import PartVerified, PlanAdopted
 from surefoot.events.policy import SandboxEnforced
+from surefoot.events.work import FactLearned
 from surefoot.gitops.accept import Piece
 from surefoot.gitops.accept import accept as put_onto_branch
+from surefoot.gitops.history import RecordedTrees
 from surefoot.handover import accept
 from surefoot.kernel.state import fold
 from surefoot.ledger import read_events
+from surefoot.ledger.blobs import BlobStore
 from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import run_plan
+from surefoot.plans import Plan
 from surefoot.project import Places, Project, open_project
-from surefoot.values import CommitId, RunId, RunStatus
+from surefoot.values import CommitId, RunId, RunStatus, UnitId
 from surefoot.verify import open_bundle, verify_run, write_bundle
 from surefoot.verify.bundle import MANIFEST, read_bundle
 from surefoot.verify.commits import git_fault, stands_of
+from surefoot.verify.parts import PartCheck
+from surefoot.verify.record import Proofs
 
 UNITS = ("a.1", "b.1", "b.2", "c.1")
 
@@ -121,6 +128,69 @@ def test_what_is_said_of_a_part_follows_from_what_ran(
     fault = verify_run(project, run_id).fault
     assert fault is not None
     assert re.match(rf"line \d+ \(part\.verified\): {field}\S* was ", fault), fault
+
+
+def test_a_plan_is_complete_when_all_its_parts_hold(
+    done: tuple[Path, RunId], tmp_path: Path
+) -> None:
+    """Another event stands where the last milestone was verified, and everything that derives from the ledger fits."""
+    shutil.copytree(done[0], tmp_path / "copy", symlinks=True)
+    project, run_id = there(tmp_path / "copy"), done[1]
+    *_, last = (
+        r for r in read_events(project.ledger_file(run_id)) if isinstance(r.event, PartVerified)
+    )
+    other = FactLearned(topic="nothing", text="nothing")
+    made = rechain(project, run_id, lambda r: other if r.event_id == last.event_id else r.event)
+    anchored(project, run_id, made)
+    fault = verify_run(project, run_id).fault
+    assert fault is not None
+    assert re.match(
+        r"line \d+ \(phase\.changed\): trigger was critique-passed, but \S+ does not hold: nothing is recorded",
+        fault,
+    ), fault
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [("order", (UnitId("b"), UnitId("a"))), ("milestones", ()), ("jobs", 7), ("plan_id", "x")],
+)
+def test_the_plan_that_is_executed_is_the_one_that_was_asked_for(
+    done: tuple[Path, RunId], tmp_path: Path, field: str, said: object
+) -> None:
+    """A run of fewer milestones would be judged by less."""
+    honest, look = adopting(there(done[0]), done[1], tmp_path)
+    assert look(honest) == ""
+    told = look(replace(honest, **{field: said}))  # type: ignore[arg-type]  # as the cases give it
+    assert re.match(rf"{field}\S* was ", told), told
+
+
+def test_a_shorter_plan_is_not_the_one_that_was_asked_for(
+    done: tuple[Path, RunId], tmp_path: Path
+) -> None:
+    """A unit is left out of the blob."""
+    project = there(done[0])
+    honest, look = adopting(project, done[1], tmp_path)
+    blobs = BlobStore(project.blobs)
+    plan = decode(Plan, blobs.get(honest.plan))
+    shorter = blobs.put(encode(replace(plan, units=plan.units[:-1])))
+    assert re.match(r"plan\.units was ", look(replace(honest, plan=shorter)))
+
+
+def adopting(
+    project: Project, run_id: RunId, scratch: Path
+) -> tuple[PlanAdopted, Callable[[PlanAdopted], str]]:
+    """How a run adopted its plan, and what verify says of another word in its place."""
+    events = list(read_events(project.ledger_file(run_id)))
+    opened, get = events[0].event, BlobStore(project.blobs).get
+    assert isinstance(opened, RunOpened)
+    at, adopted = next((r, r.event) for r in events if isinstance(r.event, PlanAdopted))
+    trees = RecordedTrees(project.repository, scratch, len(opened.base_tree))
+    check = PartCheck(
+        request=thaw(get(opened.settings)).request,
+        get=get,
+        proofs=Proofs(run_id=run_id, get=get, trees=trees),
+    )
+    return adopted, lambda said: check.look(fold(events[:1]), replace(at, event=said))
 
 
 def test_a_units_ledger_with_one_bit_changed_is_not_exported(

@@ -33,7 +33,7 @@ from surefoot.events.orchestration import (
     RunsCollected,
 )
 from surefoot.events.plans import RunArchived
-from surefoot.events.policy import SandboxEnforced
+from surefoot.events.policy import PolicyResolved, SandboxEnforced
 from surefoot.events.work import GitStage
 from surefoot.handover import collect
 from surefoot.ledger import read_events
@@ -187,6 +187,39 @@ def _praised(recorded: Recorded) -> Event:
 def _said_again(recorded: Recorded) -> Event:
     event = recorded.event
     return replace(event, detail="another") if isinstance(event, SandboxEnforced) else event
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("max_iterations", 999),
+        ("time_s", 1e9),
+        ("max_files", 10_000),
+        ("tokens", 7),
+        ("cost_usd", 1.0),
+        ("can_escalate", False),
+        ("risk_flags", ("allow_network",)),
+        ("hard_stops", ("the execution lock is on",)),
+    ],
+)
+def test_what_a_run_may_do_follows_from_its_settings(
+    tmp_path: Path, around: Surroundings, field: str, said: object
+) -> None:
+    """Budgets, the limit of files and the right to change anything are held against what the policy resolves to."""
+    project = make_project(tmp_path)
+    tell(project, story("refused"), RUN, around)
+    assert verify_run(project, RUN).fault is None
+
+    def lifted(recorded: Recorded) -> Event:
+        event = recorded.event
+        if not isinstance(event, PolicyResolved):
+            return event
+        return replace(event, **{field: said})  # type: ignore[arg-type]  # as the cases give it
+
+    forge(project, lifted)
+    fault = verify_run(project, RUN).fault
+    assert fault is not None
+    assert re.match(r"line \d+ \(policy\.resolved\): \w+\S* was ", fault), fault
 
 
 @pytest.mark.parametrize(
