@@ -62,6 +62,24 @@ def test_beside_an_edit_only_answers_that_had_not_seen_the_code_are_heard() -> N
     assert choose([replace(edit, apart=("y", "z")), anew], WEIGHTS).clusters[0].is_unanimous
 
 
+def test_where_a_likely_edit_changes_what_an_unusual_input_gives_it_is_heard_first() -> None:
+    """The fault shows there, too; who writes a function anew can miss what the code that is there has thought of."""
+    edit = passing("ast:edit", "a b", edited=True, prior=0.9, apart=("x", "z"), likely=9.0)
+    edit = replace(edit, unchanged_apart=("old", "z"))
+    anew = passing("anew", "a b", samples=5, fresh=3, apart=("y", "y"), changed_lines=5)
+    assert choose([edit, anew], WEIGHTS).taken is edit
+    same = replace(anew, apart=("x", "y"))
+    assert choose([edit, same], WEIGHTS).taken is same
+    left = replace(edit, unchanged_apart=("x", "z"))
+    unlikely = replace(edit, likely=None)
+    by_model = replace(
+        passing("model:fill", "a b", samples=1, apart=("x", "z"), likely=9.0),
+        unchanged_apart=("old", "z"),
+    )
+    for other in (left, unlikely, by_model):
+        assert choose([other, anew], WEIGHTS).taken is anew
+
+
 def test_of_answers_alone_one_with_which_others_agree_on_most_inputs_is_taken() -> None:
     """Three that all differ somewhere: each input is counted for itself, so that one strange one decides nothing."""
     hasty = passing("hasty", "a b", samples=1, apart=tuple("!npr"), changed_words=1)

@@ -204,6 +204,7 @@ class Probing:
         self._workers: dict[str, TrialWorker] = {}
         self._gauges: dict[str, Gauge] = {}
         self._unchanged: dict[str, Words | None] = {}
+        self._unchanged_apart: dict[str, Words] = {}
         self._owed: dict[str, tuple[_Due, ...]] = {}
 
     def gauge(self, suspect: Suspect) -> Gauge | None:
@@ -244,6 +245,13 @@ class Probing:
         """What a candidate does on inputs that are not like those of tests, docstring and issue, or that perhaps nobody gives; empty when that is not known."""
         probe = self._probes.get(suspect.key)
         return (self.ask(candidate, suspect, "strange") if probe and probe.strange else None) or ()
+
+    def unchanged_apart(self, suspect: Suspect) -> Words:
+        """What the unchanged code does where `Passing.apart` tells what a candidate does."""
+        if suspect.key not in self._unchanged_apart:
+            _, edges = self.behaviour(UNCHANGED, suspect)
+            self._unchanged_apart[suspect.key] = (*edges, *self.strange(UNCHANGED, suspect))
+        return self._unchanged_apart[suspect.key]
 
     def all_of(self, candidate: Candidate, suspect: Suspect) -> tuple[Words | None, Words | None]:
         """What a candidate does on the generated inputs, and on such as perhaps nobody gives."""
@@ -448,6 +456,7 @@ class Evidence:
             changed=frozenset(s.key for s in changed),
             words=words,
             apart=(*apart, *probing.strange(candidate, suspect)),
+            unchanged_apart=probing.unchanged_apart(suspect),
             lost=probing.lost(words, suspect, raises),
             unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),

@@ -137,6 +137,8 @@ class Passing:
     """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
     apart: Words = ()
     """What it does on inputs that are not like the known ones, of which nothing says that anybody gives them."""
+    unchanged_apart: Words = ()
+    """What the unchanged code does on them."""
     beyond: Words = ()
     """What that does which it is, but for a line which that leaves and which a model finds far likelier otherwise."""
     kept: float | None = None
@@ -146,6 +148,11 @@ class Passing:
     def is_patchwork(self) -> bool:
         """Edits at once of which one mends no known test by itself, and which no answer gave."""
         return not self.samples and "&" in self.candidate.generator
+
+    @property
+    def is_edit(self) -> bool:
+        """One edit of the unchanged code or several, in which no model filled a line."""
+        return self.edited and self.candidate.generator.startswith("ast:") and not self.is_on_fill
 
     @property
     def is_single(self) -> bool:
@@ -508,24 +515,36 @@ def _cluster(members: Sequence[Passing], weights: Weights, least: int, likely: f
     if all(p.kept is not None and p.kept >= _STEADY for p in members):
         weight += weights.kept
     weight += weights.likely * likely
-    found = Cluster(members=_in_turn(members), weight=weight, likely=likely)
+    certain = likely >= weights.agreed
+    found = Cluster(members=_in_turn(members, certain=certain), weight=weight, likely=likely)
     return replace(found, weight=weight + weights.foretold * found.foretold)
 
 
-def _in_turn(members: Sequence[Passing]) -> tuple[Passing, ...]:
+def _in_turn(members: Sequence[Passing], *, certain: bool) -> tuple[Passing, ...]:
     """By how many answers agree with what they do on inputs unlike the known ones, then by rank.
 
     Such inputs part no behaviours. But the smallest change may be the one that has not thought of them, and so may an edit,
-    and an answer that saw the code: those that wrote the function anew are heard first, and beside an edit alone.
+    and an answer that saw the code: those that wrote the function anew are heard first, and beside an edit alone. But where
+    an edit is `certain`, by its likelihood, and changes what the code does with such an input, it is heard before: the fault
+    shows there, too, and who writes a function anew can miss what the code that is there has thought of.
     """
+    edit = min((p for p in members if p.is_edit), key=_rank, default=None) if certain else None
     edited = any(p.edited for p in members)
 
     def turn(passing: Passing) -> tuple[object, ...]:
         anew = _agreed(passing, [(p.fresh, p.apart) for p in members])
         answers = 0 if edited else _agreed(passing, [(p.samples, p.apart) for p in members])
-        return -anew, -answers, _rank(passing)
+        return -_mended_as(passing, edit), -anew, -answers, _rank(passing)
 
     return tuple(sorted(members, key=turn))
+
+
+def _mended_as(passing: Passing, edit: Passing | None) -> int:
+    """On how many inputs unlike the known ones a candidate does what an edit does, where the unchanged code does something else."""
+    if edit is None:
+        return 0
+    words = zip(edit.unchanged_apart, edit.apart, passing.apart, strict=False)
+    return sum(was != now == own for was, now, own in words)
 
 
 def _agreed(passing: Passing, said: Iterable[tuple[int, Words]]) -> int:
