@@ -3,19 +3,19 @@
 import errno
 import fcntl
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
 import pytest
+from tests.integration.disks import file_size_limit
 
 from surefoot import codec
 from surefoot.errors import LedgerError
@@ -320,16 +320,6 @@ def test_damage_to_the_hash_itself_is_damage(tmp_path: Path) -> None:
     fault = verify_chain(path)
     assert fault is not None
     assert (fault.line, fault.torn) == (2, True)
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_disk_that_takes_half_a_line_leaves_no_half_line(tmp_path: Path) -> None:

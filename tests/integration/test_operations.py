@@ -2,16 +2,14 @@
 
 import json
 import random
-import resource
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from bench.stories import BOTH, Story, make_project, stories, tell
 from tests.integration.conftest import Surefoot
+from tests.integration.disks import file_size_limit
 from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository
 from tests.integration.steps import done, script
 
@@ -123,17 +121,6 @@ def test_what_cannot_begin_is_said(tmp_path: Path, around: Surroundings) -> None
         spawn_runs(project, [], around)
 
 
-@contextmanager
-def no_file_longer_than(size: int) -> Iterator[None]:
-    """A disk on which a file of this many bytes cannot grow."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_no_power_is_given_where_the_record_has_no_room(tmp_path: Path) -> None:
     """The disk is full: the lock holds, and what nobody trusted stays so, as they say."""
     bare = make_project(tmp_path)
@@ -141,7 +128,7 @@ def test_no_power_is_given_where_the_record_has_no_room(tmp_path: Path) -> None:
     project = open_project(bare.root, bare.places)
     set_lock(project, "a release", "ursula", environ={})
     ledger = project.folder / "events.jsonl"
-    with no_file_longer_than(ledger.stat().st_size):
+    with file_size_limit(ledger.stat().st_size):
         with pytest.raises(LedgerError, match="cannot write"):
             clear_lock(project, "ursula", environ={})
         with pytest.raises(LedgerError, match="cannot write"):

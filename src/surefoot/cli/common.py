@@ -186,13 +186,16 @@ def _unwritable(path: Path) -> str:
 
 def print_canonical(line: bytes) -> None:
     """A line of a ledger as it stands there; escaped where standard output's encoding lacks characters."""
-    plain = sys.stdout.encoding.lower() in ("utf-8", "utf8")
     text = line.decode()
-    sys.stdout.write(f"{text if plain else json.dumps(json.loads(text))}\n")
+    sys.stdout.write(f"{text if _says_all() else json.dumps(json.loads(text))}\n")
 
 
 def print_json(value: object) -> None:
     """One JSON object on one line, the last of standard output; escaped where its encoding lacks characters."""
-    plain = sys.stdout.encoding.lower() in ("utf-8", "utf8")
-    sys.stdout.write(json.dumps(value, ensure_ascii=not plain) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not _says_all()) + "\n")
     sys.stdout.flush()
+
+
+def _says_all() -> bool:
+    """Whether standard output's encoding has all characters."""
+    return sys.stdout.encoding.lower() in ("utf-8", "utf8")
