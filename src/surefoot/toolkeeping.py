@@ -47,10 +47,12 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A version, and whether it would serve the next call."""
+    """A version, whether it would serve the next call, and by what it is judged."""
 
     row: VersionRow
     serves: bool
+    policy: PromotionPolicy
+    """In force for its class of work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,14 @@ def listing(project: Project, name: str | None = None) -> tuple[Listed, ...]:
             for interface in {r.standing.version.interface for r in rows}
             if (choice := registry.choose(interface, rollout)) is not None
         }
-    return tuple(Listed(row=r, serves=r.standing.version in serving) for r in rows)
+        return tuple(
+            Listed(
+                row=r,
+                serves=r.standing.version in serving,
+                policy=registry.policy(r.capability),
+            )
+            for r in rows
+        )
 
 
 def decisions(project: Project, name: str | None = None) -> tuple[DecisionRow, ...]:

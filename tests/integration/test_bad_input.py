@@ -193,6 +193,17 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     assert "cannot be written: File name too long" in done.stderr
 
 
+def test_options_that_would_do_nothing_are_refused(surefoot: Surefoot, patient: Path) -> None:
+    """Each with what they belong to."""
+    for command in ("verify", "replay"):
+        done = surefoot(command, "--trust", cwd=patient)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--trust is about a bundle; give --bundle FILE" in done.stderr
+    done = surefoot("run", "--team", "--accept", cwd=patient)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "leave --accept out" in done.stderr
+
+
 def test_bare(surefoot: Surefoot, tmp_path: Path) -> None:
     """A bare repository has no checkout."""
     git(tmp_path, "init", "--bare", "bare.git")

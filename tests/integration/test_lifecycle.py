@@ -418,26 +418,28 @@ def test_a_correction_of_a_replaced_version_closes_the_release_gate(here: Reposi
 def test_a_policy_is_bumped_rolled_back_and_never_changes_under_its_name(here: Repository) -> None:
     """A version of one's own comes from the settings, takes effect by an act, and is kept with all its constants."""
     here.run("first task", "..", stores=[OLD])
-    own = '[[tools.policy]]\nversion = "strict_v2"\nmin_calls = 4\n'
+    own = '[[tools.policy]]\nversion = "strict_v2"\nmin_calls = 4\nshort_window = 5\n'
     here.user.write({"surefoot.toml": own})
     assert "no promotion policy is called 'other'" in here.cli(
         "policy", "set", "other", "--reason", "r", code=2
     )
     assert "would be in force: strict_v2" in here.cli("policy", "set", "strict_v2", "--reason", "r")
     here.cli("policy", "set", "strict_v2", "--reason", "trend of false holds", "--apply")
-    here.run("second task", "..")
+    here.run("second task", "......")
     assert here.states() == {OLD.artifact: "durable"}
     here.user.write({"surefoot.toml": own.replace("4", "5")})
     assert "other constants" in here.cli("policy", "set", "strict_v2", "--reason", "r", code=2)
     here.user.write({"surefoot.toml": ""})
     here.cli("policy", "rollback", "--reason", "too eager", "--apply")
     assert here.cli("policy", "show", code=10).startswith("solver_promotion_v1 (")
+    assert "short_window_calls: 8" in here.cli("show", str(OLD))
     here.cli(
         "policy", "set", "strict_v2", "--capability", "log_analysis", "--reason", "r", "--apply"
     )
     told = here.cli("policy", "show", code=10)
     assert told.startswith("solver_promotion_v1 (")
     assert "for log_analysis: strict_v2 (" in told
+    assert "short_window_calls: 5" in here.cli("show", str(OLD))
     assert {"solver_promotion_v1", "strict_v2"} == {
         line for line in here.cli("metrics").splitlines() if not line.startswith(" ")
     }

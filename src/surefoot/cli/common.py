@@ -143,6 +143,16 @@ def places() -> "Places":
     )
 
 
+def require_bundle(bundle: Path | None, *, trust: bool) -> None:
+    """Refuse trust where there is nothing to trust: a run of one's own goes by the repository's settings.
+
+    Raises:
+        UsageError: `--trust` stands alone.
+    """
+    if trust and bundle is None:
+        raise UsageError("--trust is about a bundle; give --bundle FILE, or leave it out")
+
+
 def user_name() -> str:
     """Who is at work; by number where the system has no name for them, as in many containers."""
     try:

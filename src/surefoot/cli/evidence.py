@@ -15,6 +15,7 @@ from surefoot.cli.common import (
     open_here,
     places,
     print_json,
+    require_bundle,
     surroundings,
     to_write,
 )
@@ -46,6 +47,7 @@ def verify(
     from surefoot.people import Nobody, Quiet
     from surefoot.verify import open_bundle, open_run, verify_run
 
+    require_bundle(bundle, trust=trust)
     if bundle is not None and run is not None:
         raise UsageError("a bundle holds one run; leave the run's id out")
     opened = (

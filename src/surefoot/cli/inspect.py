@@ -16,6 +16,7 @@ from surefoot.cli.common import (
     places,
     print_canonical,
     print_json,
+    require_bundle,
     surroundings,
 )
 from surefoot.cli.screen import print_line, print_patch, print_text
@@ -134,6 +135,7 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Do a run again from its record, without a model; fails at the first record that differs."""
+    require_bundle(bundle, trust=trust)
     if bundle is not None:
         if run is not None or instead is not None:
             raise UsageError(

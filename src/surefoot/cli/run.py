@@ -77,6 +77,8 @@ def run(
     json: JsonOption = False,
 ) -> None:
     """Execute a plan: each unit as a run of its own, merged in the plan's order and proved on the merged tree."""
+    if team and accept:
+        raise UsageError("--team accepts each milestone when it is done; leave --accept out")
     project = open_here(repo)
     given = _find(project, plan)
     from surefoot.app import new_run_id

@@ -315,10 +315,9 @@ def _row(one: "Listed") -> dict[str, object]:
 def _windows(one: "Listed") -> dict[str, object]:
     from surefoot.artifacts import Fault
     from surefoot.kernel.promotion import tally
-    from surefoot.kernel.thresholds import SOLVER_PROMOTION_V1
 
     found: dict[str, object] = {fault.value: one.row.lifetime.get(fault, 0) for fault in Fault}
-    sizes = {"short": SOLVER_PROMOTION_V1.short_window, "medium": SOLVER_PROMOTION_V1.medium_window}
+    sizes = {"short": one.policy.short_window, "medium": one.policy.medium_window}
     for name, size in sizes.items():
         seen = tally(one.row.card.window(size))
         found[f"{name}_window_calls"] = seen.calls
