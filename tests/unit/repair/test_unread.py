@@ -86,6 +86,36 @@ def test_loops_that_count_use_no_name() -> None:
         assert dropped(before, after, unit) == names
 
 
+INNER = """\
+def positive(numbers):
+    def total(n):
+        digits = [int(i) for i in str(n)]
+        return sum(digits)
+    return list(filter(lambda x: x > 0, [total(i) for i in numbers])), {k: 0 for k in numbers}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("[int(i) for", "[n for", {"i"}),
+        ("[total(i) for", "[total(numbers[0]) for", {"i"}),
+        ("lambda x: x > 0", "lambda x: len(numbers) > 0", {"x"}),
+        ("str(n)", "str(numbers)", {"n"}),
+        ("[int(i) for", "[len(locals()) for", set()),
+        ("[int(i) for i in str(n)]", "[int(j) for j in str(n)]", set()),
+        ("[int(i) for i in str(n)]", "[n for j in str(n)]", set()),
+        ("sum(digits)", "sum(digits) + len({k: 1 for k in digits if k})", set()),
+    ],
+)
+def test_a_scope_within_reads_a_name_of_its_own(old: str, new: str, names: set[str]) -> None:
+    """Another scope that reads one of the same spelling reads another one; one that was idle before may stay so."""
+    before, after = parse("m.py", INNER), parse("m.py", INNER.replace(old, new))
+    assert before is not None
+    assert after is not None
+    assert dropped(before, after, units(before)[0]) == names
+
+
 @pytest.mark.parametrize(
     ("after", "vain"),
     [

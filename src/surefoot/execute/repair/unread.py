@@ -84,7 +84,10 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
     if was is None or now is None:
         return frozenset()
     found, read = _had(was)
-    return (unread(now) & found & read) | (_imported(before) & _imported(after, used=False))
+    had, has = _inner(was), _inner(now)
+    inner = {name for name, idle in has.items() if idle > had.get(name, idle)}
+    own = unread(now) & found & read
+    return own | inner | (_imported(before) & _imported(after, used=False))
 
 
 def idles(before: Source, after: Source, unit: CodeUnit | None) -> bool:
@@ -154,10 +157,40 @@ def _is_vain(function: FunctionNode, name: str) -> bool:
     return True
 
 
-def _parameters(function: FunctionNode) -> frozenset[str]:
+def _parameters(function: FunctionNode | ast.Lambda) -> frozenset[str]:
     arguments = function.args
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     return frozenset(a.arg for a in named)
+
+
+def _inner(function: FunctionNode) -> dict[str, int]:
+    """Names that comprehensions and functions within a function have for themselves, and how many of these read theirs nowhere.
+
+    A name of the same spelling elsewhere is another one, so that reading that uses none of these.
+    """
+    idle: dict[str, int] = {}
+    for node in ast.walk(function):
+        taken = _taken(node) if node is not function else frozenset()
+        read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_read(n)}
+        for name in taken:
+            idle[name] = idle.get(name, 0) + (not read & {name, *_SEES_ALL})
+    return idle
+
+
+def _taken(node: ast.AST) -> frozenset[str]:
+    """The names that a scope takes from what it goes over or is called with."""
+    match node:
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            over = (g for g in node.generators if not _counts(g.iter))
+            return frozenset(g.target.id for g in over if isinstance(g.target, ast.Name))
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            return _parameters(node)
+        case _:
+            return frozenset()
+
+
+def _is_read(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load)
 
 
 def _imported(source: Source, *, used: bool = True) -> frozenset[str]:
