@@ -421,7 +421,10 @@ def _next(story: Story, status: RunStatus) -> list[str]:
     told = {
         RunStatus.COMPLETE: f"Take it: `surefoot accept {run}`. Throw it away: `surefoot reject {run}`.",
         RunStatus.PAUSED: f"Go on: `surefoot resume {run}`.",
-        RunStatus.BUDGET: f"Go on with a larger budget: `surefoot resume {run} --time-limit …`.",
+        RunStatus.BUDGET: (
+            f"Go on with more of what was spent: `surefoot resume {run}` with --time-limit, "
+            "--budget-tokens, --budget-usd or --max-iterations."
+        ),
         RunStatus.CANCELLED: f"Go on: `surefoot resume {run}`.",
     }.get(status, f"See why: `surefoot explain {run}`.")
     return [told, ""]

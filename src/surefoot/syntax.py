@@ -9,6 +9,8 @@ import io
 import threading
 import tokenize
 import warnings
+from collections.abc import Callable
+from hashlib import sha256
 from typing import Final, Literal, cast, overload
 
 _PARSING: Final = threading.Lock()
@@ -67,3 +69,32 @@ def expression_of(text: str) -> ast.expr | None:
         return parse(text.strip(), "eval").body
     except SyntaxError:
         return None
+
+
+def written(node: ast.AST) -> str:
+    """A node as Python source; one that is nested too deep for that by its kind and a hash of what it holds."""
+    return _told(ast.unparse, node)
+
+
+def dumped(node: ast.AST) -> str:
+    """`ast.dump`, by which equal code is known without its layout; for what is too deep the same as `written`."""
+    return _told(ast.dump, node)
+
+
+def _told(by: Callable[[ast.AST], str], node: ast.AST) -> str:
+    try:
+        return by(node)
+    except RecursionError:  # a sum of a thousand texts, a chain of two hundred calls
+        return f"{type(node).__name__} {_hash(node)[:12]}"
+
+
+def _hash(node: ast.AST) -> str:
+    """Of all that a node holds, level by level, as no recursion is needed for that."""
+    told = sha256()
+    for inner in ast.walk(node):
+        told.update(type(inner).__name__.encode())
+        for name, value in ast.iter_fields(inner):
+            parts = value if isinstance(value, list) else [value]
+            own = [repr(part) for part in parts if not isinstance(part, ast.AST)]
+            told.update(f" {name} {len(parts)} {own}".encode(errors="surrogatepass"))
+    return told.hexdigest()

@@ -148,6 +148,7 @@ def test_burn_max_tells_more_and_never_goes_beyond_a_ceiling(shop: Shop) -> None
     asked = ("--model", model, "--solver-model", model, "--budget-tokens", "4000")
     run = shop.run("solve", issue, *asked, "--profile", "burn-max")
     assert run["status"] == "budget"
+    assert "--budget-tokens" in Path(str(run["report"])).read_text().splitlines()[-1]
     spent = sum(
         e["usage"]["prompt_tokens"] + e["usage"]["completion_tokens"]
         for e in events(shop, "budget.settled")

@@ -4,11 +4,11 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from surefoot.syntax import expression_of, parse, tree_of
+from surefoot.syntax import dumped, expression_of, parse, tree_of, written
 
 _SOURCE = "x = " + "+".join(["f(1)"] * 60) + "\n" + "def f():\n    return [1, 2, {3: 4}]\n" * 100
 _ROUNDS = 40
@@ -77,3 +77,25 @@ def test_an_expression_is_all_that_the_text_holds() -> None:
     assert isinstance(expression_of(" a + 1\n"), ast.BinOp)
     assert expression_of("a = 1") is None
     assert expression_of("") is None
+
+
+@pytest.mark.parametrize("told", [written, dumped])
+def test_what_is_nested_too_deep_to_be_written_is_told_from_others(
+    told: Callable[[ast.AST], str],
+) -> None:
+    """A chain of three hundred calls; one that differs in one name is another one."""
+    chains = ["q" + "".join(f".a{n}(1)" for n in range(300)) for _ in range(2)]
+    one, same, other = (expression_of(c) for c in (*chains, chains[0].replace("a7(", "b(")))
+    assert one is not None
+    assert same is not None
+    assert other is not None
+    assert told(one) == told(same)
+    assert told(one) != told(other)
+    assert len(written(one)) < 30
+
+
+def test_what_can_be_written_is() -> None:
+    node = expression_of("a [0]+ 1")
+    assert node is not None
+    assert written(node) == "a[0] + 1"
+    assert dumped(node) == ast.dump(node)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal, TypeAlias
 
-from surefoot.syntax import tree_of
+from surefoot.syntax import dumped, tree_of
 
 Opaque: TypeAlias = Literal["", "dynamic", "process"]
 """`dynamic`: what it loads is only known when it runs. `process`: work goes on where nobody watches it."""
@@ -96,7 +96,7 @@ def _skeleton(tree: ast.Module) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [ast.Pass()]
-    return ast.dump(tree)
+    return dumped(tree)
 
 
 class Imports:

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from surefoot.syntax import decoded, tree_of
+from surefoot.syntax import decoded, dumped, tree_of, written
 from surefoot.values import Diff, TreeId
 
 Texts: TypeAlias = Mapping[str, tuple[str | None, str | None]]
@@ -142,13 +142,13 @@ class _File:
             if unnamed or any(n.startswith(_UNASKED) for n in names) or _is_autouse(statement):
                 unasked.append(statement)
         imported = {n for s in ast.walk(tree) if isinstance(s, _Import) for n in _bound(s)}
-        doing = tuple(map(ast.dump, _doing(tree.body, imported)))
+        doing = tuple(map(dumped, _doing(tree.body, imported)))
         return cls(bound=bound, unasked=tuple(unasked), doing=doing)
 
     @property
     def called_unasked(self) -> tuple[str, ...]:
         """The code that matters to every test without being named."""
-        return tuple(ast.dump(statement) for statement in self.unasked)
+        return tuple(dumped(statement) for statement in self.unasked)
 
     def places(self) -> Iterator[tuple[str, ...]]:
         """Where something is defined, each as the names that lead there; classes are gone into."""
@@ -173,7 +173,7 @@ class _File:
         known: set[str] = {names[0]}
         while left:
             node = left.pop()
-            seen.add(ast.dump(node))
+            seen.add(dumped(node))
             for name in set(_used(node)) - known:
                 known.add(name)
                 left += self.bound.get(name, ())
@@ -238,7 +238,7 @@ def _makes(node: ast.AST, imported: Collection[str]) -> bool:
     name = node.func
     if isinstance(name, ast.Name):
         return name.id in imported or (hasattr(builtins, name.id) and name.id not in _REACHES)
-    if ast.unparse(name).startswith("pytest.mark."):
+    if written(name).startswith("pytest.mark."):
         return True
     module = name.value if isinstance(name, ast.Attribute) else None
     return isinstance(module, ast.Name) and module.id in imported

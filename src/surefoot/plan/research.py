@@ -15,7 +15,7 @@ from surefoot.codec import digest
 from surefoot.decisions.planning import code_words
 from surefoot.errors import UsageError
 from surefoot.plans import Source
-from surefoot.syntax import tree_of
+from surefoot.syntax import tree_of, written
 
 Fetch: TypeAlias = Callable[[str], bytes]
 """The bytes behind a URL; `UsageError` when they cannot be had."""
@@ -141,9 +141,9 @@ def _definition(data: bytes, word: str) -> str:
             continue
         told = (ast.get_docstring(node) or "").partition("\n")[0]
         if isinstance(node, ast.ClassDef):
-            head = f"class {node.name}({', '.join(map(ast.unparse, node.bases))})"
+            head = f"class {node.name}({', '.join(map(written, node.bases))})"
         else:
-            head = f"def {node.name}({ast.unparse(node.args)})"
+            head = f"def {node.name}({written(node.args)})"
         return f"line {node.lineno}: {head}{': ' + told if told else ''}"[:_MOST_CHARACTERS]
     return ""
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from surefoot.preflight.code import BLOCKS, Code, Definition, Imported, Scope, Source
@@ -72,13 +73,20 @@ def wrong_with(anchor: Anchor, code: Code) -> str | None:
     if not inside:
         return f"`{anchor.told}` leads out of the repository"
     if anchor.is_new:
-        exists = path.exists() if not anchor.symbol else find(anchor, code) is not None
+        exists = _is_there(path) if not anchor.symbol else find(anchor, code) is not None
         return f"`{anchor.told}` is marked NEW, but it is there" if exists else None
-    if not path.exists():
+    if not _is_there(path):
         return f"there is no `{anchor.path}`"
     if not anchor.symbol or find(anchor, code) is not None:
         return None
     return f"`{anchor.path}` does not define `{anchor.symbol}`{_elsewhere(anchor, code)}"
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # longer than a name can be
+        return False
 
 
 def find(anchor: Anchor, code: Code) -> Found | None:

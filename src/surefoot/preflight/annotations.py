@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from surefoot.preflight.flow import last_name
-from surefoot.syntax import expression_of
+from surefoot.syntax import dumped, expression_of, written
 
 _ANYTHING: Final = frozenset({"Any", "object"})
 _CAPITALS: Final = {
@@ -61,7 +61,7 @@ def fits(source: str, target: str) -> bool:
 
 def _is_same_code(left: str, right: str) -> bool:
     one, other = expression_of(left), expression_of(right)
-    return one is not None and other is not None and ast.dump(one) == ast.dump(other)
+    return one is not None and other is not None and dumped(one) == dumped(other)
 
 
 def _fits(given: str, wanted: str) -> bool:
@@ -101,14 +101,14 @@ def _literal_fits(value: str, wanted: str) -> bool:
 
 def _union(text: str) -> list[str]:
     node = expression_of(text)
-    return [text] if node is None else [ast.unparse(part) for part in _parts(node)]
+    return [text] if node is None else [written(part) for part in _parts(node)]
 
 
 def _split(text: str) -> tuple[str, list[str]]:
     node = expression_of(text)
     if isinstance(node, ast.Subscript):
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return ast.unparse(node.value), [ast.unparse(part) for part in inner]
+        return written(node.value), [written(part) for part in inner]
     return text, []
 
 
@@ -150,7 +150,7 @@ def _subscript(node: ast.Subscript) -> str | None:
     name = _told(node.value)
     inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if name == "Literal":
-        return f"Literal[{', '.join(sorted(ast.unparse(part) for part in inner))}]"
+        return f"Literal[{', '.join(sorted(written(part) for part in inner))}]"
     if name == "Annotated":
         return _told(inner[0])
     told = [_told(part) for part in inner]

@@ -21,6 +21,7 @@ from surefoot.preflight.signatures import (
     difference,
     signature_of,
 )
+from surefoot.syntax import written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +163,7 @@ def _misfit(call: ast.Call, public: _Public, scope: Scope) -> str:
     bound = bind(call, signature)
     if not isinstance(bound, str):
         return ""
-    return f"`{ast.unparse(call)}` at {scope.file}:{call.lineno} does not bind: {bound}"
+    return f"`{written(call)}` at {scope.file}:{call.lineno} does not bind: {bound}"
 
 
 def _is_static(node: Function | ast.ClassDef) -> bool:
@@ -194,7 +195,7 @@ def _new_calls(source: Source, before: Source | None, flow: Flow) -> Iterator[Bo
 
 
 def _told(func: ast.expr) -> str:
-    return ast.unparse(func)
+    return written(func)
 
 
 def _shown(signature: Signature) -> str:

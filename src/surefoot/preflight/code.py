@@ -220,16 +220,20 @@ class _Reader:
         self._package = _dotted(source.file) if is_package else _dotted(source.file)[:-1]
 
     def read(self) -> None:
-        """Fill the source."""
+        """Fill the source, in the order in which it is written.
+
+        What is left to visit is kept in a list: sums and chains of `elif` are nested deeper than functions can be.
+        """
         tree = self._source.tree
         scope = self._source.scopes[tree] = Scope(self._source.file, tree, None)
-        for statement in tree.body:
-            self._visit(statement, scope)
+        left: list[tuple[ast.AST, Scope]] = [(s, scope) for s in reversed(tree.body)]
+        while left:
+            left += reversed([*self._visit(*left.pop())])
 
-    def _visit(self, node: ast.AST, scope: Scope) -> None:
+    def _visit(self, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+        """Note a node; what is within it, with the scopes."""
         if isinstance(node, BLOCKS):
-            self._define(node, scope)
-            return
+            return self._define(node, scope)
         if isinstance(node, ast.Call):
             self._source.calls.append((node, scope))
             _grow(node, scope)
@@ -237,10 +241,9 @@ class _Reader:
             self._import(node, scope)
         else:
             _bind(node, scope)
-        for child in ast.iter_child_nodes(node):
-            self._visit(child, scope)
+        return ((child, scope) for child in ast.iter_child_nodes(node))
 
-    def _define(self, node: Definition, scope: Scope) -> None:
+    def _define(self, node: Definition, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
         scope.bind(node.name, node)
         if node.decorator_list:
             self._source.decorated.append((node, scope))
@@ -251,10 +254,8 @@ class _Reader:
             outside: list[ast.AST] = [*node.decorator_list, node.args]
         else:
             outside = [*node.decorator_list, *node.bases, *node.keywords]
-        for part in outside:
-            self._visit(part, scope)
-        for statement in node.body:
-            self._visit(statement, inner)
+        yield from ((part, scope) for part in outside)
+        yield from ((statement, inner) for statement in node.body)
 
     def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         if isinstance(node, ast.Import):

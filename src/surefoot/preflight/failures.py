@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from surefoot.preflight.code import BLOCKS, Function
 from surefoot.preflight.flow import last_name
+from surefoot.syntax import written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def _names(
 
 def _class_name(raised: ast.expr) -> str:
     made = raised.func if isinstance(raised, ast.Call) else raised
-    return last_name(made) or ast.unparse(made)
+    return last_name(made) or written(made)
 
 
 def _handled(handler: ast.ExceptHandler) -> tuple[str, ...]:

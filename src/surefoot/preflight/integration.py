@@ -24,7 +24,7 @@ from surefoot.preflight.signatures import (
     difference,
     signature_of,
 )
-from surefoot.syntax import expression_of, tree_of
+from surefoot.syntax import dumped, expression_of, tree_of, written
 
 _REQUIRED: Final = (
     ("why", "Why this boundary exists"),
@@ -90,7 +90,7 @@ class ContractCheck:
             yield self._problem(
                 "wrong-call",
                 _line(contract.part("call expression")),
-                f"`{ast.unparse(call)}` does not bind to `{callee.signature.name}`: {bound}",
+                f"`{written(call)}` does not bind to `{callee.signature.name}`: {bound}",
                 f"pass what it takes: ({', '.join(p.told for p in callee.signature.parameters)})",
             )
         else:
@@ -213,23 +213,23 @@ class ContractCheck:
         if found and callee.found is not None:
             mine = {callee.found.node, callee.found.owner if _is_init(callee.anchor) else None}
             if all(at.node not in mine for at in found):
-                message = f"`{ast.unparse(call.func)}` is {found[0].place} there, not `{callee.anchor.told}`"
+                message = (
+                    f"`{written(call.func)}` is {found[0].place} there, not `{callee.anchor.told}`"
+                )
                 yield self._problem("stale-call", line, message, "call the callee, or anchor it")
                 return
         elif last_name(call.func) != name:
-            message = f"`{ast.unparse(call)}` does not call `{name}`"
+            message = f"`{written(call)}` does not call `{name}`"
             yield self._problem("stale-call", line, message, "copy the call of the callee")
             return
         if caller is None or scope is None:
             return
         calls = [n for n in ast.walk(scope.node) if isinstance(n, ast.Call)]
-        if any(ast.dump(c) == ast.dump(call) for c in calls):
+        if any(dumped(c) == dumped(call) for c in calls):
             return
         near = [c for c in calls if last_name(c.func) == last_name(call.func)]
-        told = (
-            " and ".join(f"`{ast.unparse(c)}` at line {c.lineno}" for c in near) or "no such call"
-        )
-        message = f"`{ast.unparse(call)}` does not stand in `{caller.told}`, which has {told}"
+        told = " and ".join(f"`{written(c)}` at line {c.lineno}" for c in near) or "no such call"
+        message = f"`{written(call)}` does not stand in `{caller.told}`, which has {told}"
         mend = "copy the call as it is, or mark the caller [NEW] if the plan writes it"
         yield self._problem("stale-call", line, message, mend)
 
@@ -292,7 +292,7 @@ class ContractCheck:
                 yield self._problem("wrong-parameter", row.line, message, mend)
         elif len(told) == 1 and is_code and not _same_code(told[0], argument):
             message = (
-                f"the call passes `{ast.unparse(argument)}` for {parameter.name!r}, not `{told[0]}`"
+                f"the call passes `{written(argument)}` for {parameter.name!r}, not `{told[0]}`"
             )
             yield self._problem("wrong-parameter", row.line, message, "correct the source")
         yield from self._types(table, row, parameter, argument, caller)
@@ -316,7 +316,7 @@ class ContractCheck:
         known = self._annotation_in(caller, argument)
         if known is not None and not agree(source, known):
             message = (
-                f"`{ast.unparse(argument)}` is `{known}` in the caller, not `{source}`"
+                f"`{written(argument)}` is `{known}` in the caller, not `{source}`"
                 if argument
                 else ""
             )
@@ -456,11 +456,11 @@ def _def_of(found: Found) -> str:
     node = found.node
     if isinstance(node, ast.ClassDef):
         return f"class {node.name}"
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    returns = f" -> {written(node.returns)}" if node.returns else ""
     word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    return f"{word} {node.name}({ast.unparse(node.args)}){returns}"
+    return f"{word} {node.name}({written(node.args)}){returns}"
 
 
 def _same_code(text: str, node: ast.expr) -> bool:
     told = expression_of(text)
-    return told is not None and ast.dump(told) == ast.dump(node)
+    return told is not None and dumped(told) == dumped(node)

@@ -10,7 +10,7 @@ from typing import Final
 from surefoot.preflight.annotations import agree
 from surefoot.preflight.code import FUNCTIONS, Function
 from surefoot.preflight.flow import default_of, last_name
-from surefoot.syntax import tree_of
+from surefoot.syntax import tree_of, written
 
 _KIND = inspect.Parameter
 _MOST_STARRED: Final = 8
@@ -74,7 +74,7 @@ def signature_of(function: Function) -> Signature:
     return Signature(
         name=function.name,
         parameters=tuple(_parameters(function)),
-        returns=ast.unparse(function.returns) if function.returns else "",
+        returns=written(function.returns) if function.returns else "",
         is_async=isinstance(function, ast.AsyncFunctionDef),
     )
 
@@ -231,8 +231,8 @@ def _parameters(function: Function) -> Iterator[Parameter]:
         yield Parameter(
             name=node.arg,
             kind=kind,
-            annotation=ast.unparse(node.annotation) if node.annotation else "",
-            default=ast.unparse(default) if default is not None else None,
+            annotation=written(node.annotation) if node.annotation else "",
+            default=written(default) if default is not None else None,
         )
 
 
@@ -241,7 +241,7 @@ def _fields(node: ast.ClassDef, *, is_keyword_only: bool) -> Iterator[Parameter]
     for statement in node.body:
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
-        annotation = ast.unparse(statement.annotation)
+        annotation = written(statement.annotation)
         if annotation.endswith("KW_ONLY"):
             keyword_only = True
             continue
@@ -269,8 +269,8 @@ def _field_default(value: ast.expr | None) -> str | None:
         return None
     if isinstance(value, ast.Call) and last_name(value.func) == "field":
         given = [k.value for k in value.keywords if k.arg in {"default", "default_factory"}]
-        return ast.unparse(given[0]) if given else None
-    return ast.unparse(value)
+        return written(given[0]) if given else None
+    return written(value)
 
 
 def _is_dataclass(node: ast.expr) -> bool:

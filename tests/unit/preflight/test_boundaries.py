@@ -34,6 +34,22 @@ def test_a_body_is_no_boundary(tmp_path: Path) -> None:
     assert look(tmp_path, {"shop/prices.py": text.replace("pass", "return 1")}) == []
 
 
+@pytest.mark.parametrize(
+    "deep",
+    [
+        "x = " + " + ".join(f"'{n}'" for n in range(1500)),
+        "if x == 0:\n    pass\n" + "".join(f"elif x == {n}:\n    pass\n" for n in range(1100)),
+        "x = q" + "".join(f".a{n}()" for n in range(200)),
+    ],
+)
+def test_code_that_is_nested_deep_is_read_to_its_end(tmp_path: Path, deep: str) -> None:
+    """Sums, chains of branches and of calls, deeper than functions can call themselves."""
+    new = SHOP["shop/prices.py"].replace("discount=0", "*, discount=0")
+    till = SHOP["shop/till.py"].replace("def receipt", f"{deep}\ndef receipt")
+    found = look(tmp_path, {"shop/prices.py": new, "shop/till.py": till})
+    assert any("`total(lines, 5)`" in b.problem for b in found)
+
+
 def test_a_changed_signature_whose_callers_bind_holds(tmp_path: Path) -> None:
     """A new parameter with a default breaks nobody."""
     text = SHOP["shop/prices.py"].replace("discount=0", "discount=0, tax=0")

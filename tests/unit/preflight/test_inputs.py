@@ -62,6 +62,7 @@ def test_new_marks_the_file_that_it_stands_behind(tmp_path: Path, files: str) ->
     [
         ("`shop/web.py` [NEW], `shop/gift.py` [NEW]", "`shop/web.py` is marked NEW"),
         ("`shop/note.py`, `shop/gift.py` [NEW]", "there is no `shop/note.py`"),
+        (f"`{'long' * 70}.py`, `shop/gift.py` [NEW]", "there is no `longlong"),
     ],
 )
 def test_each_file_of_a_list_is_held_against_the_code(

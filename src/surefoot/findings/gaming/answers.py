@@ -14,7 +14,7 @@ from itertools import chain, takewhile
 from typing import Final, TypeAlias
 
 from surefoot.findings.gaming.told import Contents, Told, is_python
-from surefoot.syntax import tree_of
+from surefoot.syntax import tree_of, written
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _BEGINNINGS: Final = frozenset(
@@ -112,7 +112,7 @@ def _pair(left: ast.expr, right: ast.expr) -> Iterator[tuple[str, str, str]]:
     for call, expected in ((left, right), (right, left)):
         out = _constant(expected)
         if isinstance(call, ast.Call) and out is not None:
-            name = ast.unparse(call.func).rpartition(".")[2]
+            name = written(call.func).rpartition(".")[2]
             given = [g for a in call.args if (g := _constant(a)) is not None]
             yield from ((name, into, out) for into in given)
             if len(given) > 1:
@@ -266,7 +266,7 @@ def _swallows(tree: ast.Module) -> Iterator[_Mark]:
         match node:
             case ast.ExceptHandler(type=kind, body=body) if _is_broad(kind) and _is_idle(body):
                 yield "swallowed-failure", told, node.lineno
-            case ast.Call(func=function, args=args) if ast.unparse(function).rpartition(".")[
+            case ast.Call(func=function, args=args) if written(function).rpartition(".")[
                 2
             ] == "suppress" and any(map(_is_broad, args)):
                 yield "swallowed-failure", told, node.lineno
@@ -281,7 +281,7 @@ def _is_broad(kind: ast.expr | None) -> bool:
         case ast.Tuple(elts=elements):
             return any(map(_is_broad, elements))
         case _:
-            return ast.unparse(kind).rpartition(".")[2] in _BROAD
+            return written(kind).rpartition(".")[2] in _BROAD
 
 
 def _is_idle(body: list[ast.stmt]) -> bool:

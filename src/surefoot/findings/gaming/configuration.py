@@ -4,7 +4,6 @@ Formats that say what they mean (TOML, INI, JSON) are compared by meaning, so th
 Python by its syntax tree; anything else by its text.
 """
 
-import ast
 import configparser
 import json
 import re
@@ -15,7 +14,7 @@ from typing import Final, TypeAlias
 
 from surefoot.findings.baseline import BASELINE_NAME
 from surefoot.findings.gaming.told import Contents, Told, is_python, words
-from surefoot.syntax import tree_of
+from surefoot.syntax import dumped, tree_of
 
 Leaves: TypeAlias = Mapping[str, object]
 
@@ -125,7 +124,7 @@ def _text(path: str, before: str | None, after: str | None) -> Iterator[Told]:
 
 def _meaning(path: str, text: str | None) -> str | None:
     tree = tree_of(text) if text is not None and is_python(path) else None
-    return ast.dump(tree) if tree else text
+    return dumped(tree) if tree else text
 
 
 def _baseline(path: str, before: str | None, after: str | None) -> Iterator[Told]:

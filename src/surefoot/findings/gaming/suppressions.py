@@ -14,7 +14,7 @@ from typing import Final
 
 from surefoot.findings.fingerprint import normalise, scope_at, split_lines
 from surefoot.findings.gaming.told import Contents, Told, is_python
-from surefoot.syntax import tree_of
+from surefoot.syntax import tree_of, written
 
 _CODES: Final = r"(?P<codes>[A-Za-z][\w./-]*(?:[ \t]*,?[ \t]*[A-Za-z][\w./-]*)*)"
 _KINDS: Final[tuple[tuple[str, str], ...]] = (
@@ -146,6 +146,6 @@ def _silencing_decorators(text: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for decorator in node.decorator_list:
-                name = ast.unparse(decorator).rpartition(".")[2]
+                name = written(decorator).rpartition(".")[2]
                 if name in _DECORATORS:
                     yield decorator.lineno, name

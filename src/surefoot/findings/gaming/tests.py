@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from surefoot.findings.gaming.told import Contents, Told, is_python
-from surefoot.syntax import tree_of
+from surefoot.syntax import dumped, tree_of, written
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _SKIPS: Final = frozenset(
@@ -51,7 +51,7 @@ class _Test:
 
     @property
     def dump(self) -> str:
-        return "\n".join((*self.decorators, ast.dump(self.node.args), *_dumps(self.node.body)))
+        return "\n".join((*self.decorators, dumped(self.node.args), *_dumps(self.node.body)))
 
 
 def weakened_tests(contents: Contents, test_paths: frozenset[str]) -> Iterator[Told]:
@@ -125,7 +125,7 @@ def _difference(before: _Test, after: _Test) -> tuple[str, str] | None:
 def _other(before: _Test, after: _Test) -> str:
     if before.decorators != after.decorators and not _only_more_cases(before, after):
         return "its decorators changed"
-    if ast.dump(before.node.args) != ast.dump(after.node.args):
+    if dumped(before.node.args) != dumped(after.node.args):
         return "its parameters changed"
     if not _contains(_dumps(after.node.body), _dumps(before.node.body)):
         return "its steps changed"
@@ -139,7 +139,7 @@ def _only_more_cases(before: _Test, after: _Test) -> bool:
 
 def _without_cases(test: _Test) -> list[str]:
     return [
-        text.partition("(")[0] + (repr(ast.dump(names)) if (names := _first_argument(text)) else "")
+        text.partition("(")[0] + (repr(dumped(names)) if (names := _first_argument(text)) else "")
         if "parametrize" in text
         else text
         for text in test.decorators
@@ -155,7 +155,7 @@ def _first_argument(decorator: str) -> ast.expr | None:
 
 
 def _dumps(body: Sequence[ast.stmt]) -> tuple[str, ...]:
-    return tuple(ast.dump(statement) for statement in _without_docstring(body))
+    return tuple(dumped(statement) for statement in _without_docstring(body))
 
 
 def _without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -195,10 +195,10 @@ def _cases(test: _Test) -> Iterator[str]:
     for text in test.decorators:
         tree = tree_of(text)
         for node in ast.walk(tree) if tree else ():
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize"):
+            if isinstance(node, ast.Call) and written(node.func).endswith("parametrize"):
                 for argument in [*node.args, *(k.value for k in node.keywords)]:
                     if isinstance(argument, ast.List | ast.Tuple | ast.Set):
-                        yield from (ast.dump(element) for element in argument.elts)
+                        yield from (dumped(element) for element in argument.elts)
 
 
 def _ends(function: _Function) -> int:
@@ -220,9 +220,9 @@ def _assertions(body: Sequence[ast.stmt], guard: str = "") -> tuple[str, ...]:
     found: list[str] = []
     for statement in body:
         if isinstance(statement, ast.Assert):
-            found.append(f"{guard}{ast.dump(statement.test)}")
+            found.append(f"{guard}{dumped(statement.test)}")
         elif isinstance(statement, ast.Expr) and _is_assertion(statement.value):
-            found.append(f"{guard}{ast.dump(statement.value)}")
+            found.append(f"{guard}{dumped(statement.value)}")
         else:
             found += _nested(statement, guard)
     return tuple(found)
@@ -232,7 +232,7 @@ def _nested(statement: ast.stmt, guard: str) -> Iterator[str]:
     head = f"{guard}{_head(statement)}/"
     if isinstance(statement, ast.With | ast.AsyncWith):
         yield from (
-            f"{guard}{ast.dump(item.context_expr)}"
+            f"{guard}{dumped(item.context_expr)}"
             for item in statement.items
             if _is_assertion(item.context_expr)
         )
@@ -248,13 +248,13 @@ def _head(statement: ast.stmt) -> str:
     """What decides whether the statements inside run."""
     match statement:
         case ast.If(test=test) | ast.While(test=test):
-            return f"if {ast.dump(test)}"
+            return f"if {dumped(test)}"
         case ast.For(iter=source) | ast.AsyncFor(iter=source):
-            return f"for {ast.dump(source)}"
+            return f"for {dumped(source)}"
         case ast.With(items=items) | ast.AsyncWith(items=items):
-            return f"with {[ast.dump(i) for i in items]}"
+            return f"with {[dumped(i) for i in items]}"
         case ast.Try(handlers=handlers):
-            return f"try {[ast.dump(h) for h in handlers]}"
+            return f"try {[dumped(h) for h in handlers]}"
         case _:
             return type(statement).__name__
 
@@ -264,7 +264,7 @@ def _is_assertion(value: ast.expr) -> bool:
         value = value.value
     if not isinstance(value, ast.Call):
         return False
-    name = ast.unparse(value.func).rpartition(".")[2].lower()
+    name = written(value.func).rpartition(".")[2].lower()
     return name.startswith(_ASSERTS)
 
 
@@ -296,12 +296,12 @@ def _collect(
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             name = f"{prefix}{statement.name}"
             if statement.name.startswith("test"):
-                own = tuple(ast.unparse(d) for d in statement.decorator_list)
+                own = tuple(written(d) for d in statement.decorator_list)
                 tests[name] = _Test(node=statement, decorators=(*decorators, *own))
             else:
-                support[f"{name}()"] = ast.dump(statement)
+                support[f"{name}()"] = dumped(statement)
         elif isinstance(statement, ast.ClassDef):
-            own = tuple(ast.unparse(node) for node in (*statement.decorator_list, *statement.bases))
+            own = tuple(written(node) for node in (*statement.decorator_list, *statement.bases))
             inner = (f"{prefix}{statement.name}.", (*decorators, *own))
             _collect(statement.body, inner, tests, support)
         else:
@@ -319,13 +319,13 @@ def _statement(statement: ast.stmt) -> Iterator[tuple[str, str]]:
                 yield f"import {alias.asname or alias.name}", source
         case ast.Assign(targets=targets):
             for target in targets:
-                yield ast.unparse(target), ast.dump(statement.value)
+                yield written(target), dumped(statement.value)
         case ast.AnnAssign(target=target, value=value):
-            yield ast.unparse(target), ast.dump(value) if value else ""
+            yield written(target), dumped(value) if value else ""
         case ast.Pass():
             return
         case _:
-            yield f"`{ast.unparse(statement)[:60]}`", ast.dump(statement)
+            yield f"`{written(statement)[:60]}`", dumped(statement)
 
 
 def _rebound(body: Sequence[ast.stmt]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from surefoot.findings.gaming.told import Contents, Told, is_python
-from surefoot.syntax import tree_of
+from surefoot.syntax import dumped, tree_of, written
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -48,14 +48,14 @@ def _inside(test: _Function) -> Iterator[ast.AST]:
 def _other_checks(test: _Function) -> bool:
     """Whether something beside `assert` can fail it: unittest's methods, `raises`, `fail`."""
     calls = [n for n in _inside(test) if isinstance(n, ast.Call)]
-    names = [ast.unparse(c.func).rpartition(".")[2].lower() for c in calls]
+    names = [written(c.func).rpartition(".")[2].lower() for c in calls]
     return any(name.startswith(("assert", "raises", "warns", "fail", "expect")) for name in names)
 
 
 def _swallows(node: ast.AST) -> bool:
     """A `try` that takes the failed assertion away."""
     return isinstance(node, ast.Try) and any(
-        (h.type is None or ast.unparse(h.type) in {"Exception", "BaseException", "AssertionError"})
+        (h.type is None or written(h.type) in {"Exception", "BaseException", "AssertionError"})
         and not any(isinstance(n, ast.Raise) for s in h.body for n in ast.walk(s))
         for h in node.handlers
     )
@@ -71,7 +71,7 @@ def _always_true(test: ast.expr) -> bool:
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.Is() | ast.LtE() | ast.GtE()], comparators=[right]
         ):
-            return _still(left) and ast.dump(left) == ast.dump(right)
+            return _still(left) and dumped(left) == dumped(right)
         case _:
             return _is_true(test)
 

@@ -9,7 +9,7 @@ from surefoot.preflight.code import FUNCTIONS, Code, Function, Scope
 from surefoot.preflight.commands.click import help_names
 from surefoot.preflight.commands.graph import CommandGraph, Spec
 from surefoot.preflight.flow import At, Flow, default_of, keyword, last_name
-from surefoot.syntax import expression_of
+from surefoot.syntax import expression_of, written
 
 _TEXT: Final = r"\btyper\b|\.(?:command|callback|add_typer)\("
 _COMPLETION: Final = frozenset({"--install-completion", "--show-completion"})
@@ -212,7 +212,7 @@ def _annotated(annotation: At | None) -> tuple[ast.expr | None, list[ast.expr]]:
 
 def _is_bool(kind: ast.expr) -> bool:
     """`bool`, or what may be left out of it: `bool | None`, `Optional[bool]`."""
-    told = normal(ast.unparse(kind))
+    told = normal(written(kind))
     return told is not None and told.removeprefix("None | ").removesuffix(" | None") == "bool"
 
 
