@@ -224,7 +224,8 @@ def _written_in_part(
 ) -> list[str]:
     """Remove the new files of a merge that broke off; the paths of those that it has changed.
 
-    A new file is the merge's where it holds what git writes there, or the beginning of it.
+    Its doing is what holds what git writes there, or the beginning of it, and what is missing. Anything else the user has
+    written since it was asked what is his, and the merge broke off for that.
     """
     mine = {path: status for path, status in changed.items() if path not in theirs}
     for path in (p for p, status in mine.items() if status == "A"):
@@ -232,7 +233,12 @@ def _written_in_part(
         if in_the_way(root, path) == path and _is_written(git, accepted.commit, root, path):
             with mended(f"remove {str(root / path)!r}"):
                 (root / path).unlink()
-    return [path for path in uncommitted(git) if mine.get(path, "A") != "A"]
+    return [
+        path
+        for path in uncommitted(git)
+        if (status := mine.get(path, "A")) != "A"
+        and _is_left(git, accepted.commit, root, path, status)
+    ]
 
 
 def _is_written(git: Git, commit: CommitId, root: Path, path: str) -> bool:

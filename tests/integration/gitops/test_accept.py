@@ -928,20 +928,35 @@ def test_the_branchs_options_for_merges_do_not_matter(
     assert user.git("status", "--porcelain") == ""
 
 
+def before_merges(user: ScratchRepository, does: str) -> ScratchRepository:
+    """The repository with a wrapper before git that does something before each merge."""
+    own, wrapper = shutil.which("git"), user.folder / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\ncase " $* " in *" merge "*) {does};; esac\nexec {own} "$@"\n')
+    wrapper.chmod(0o755)
+    return replace(user, env={**user.env, "PATH": f"{wrapper.parent}:{user.env['PATH']}"})
+
+
+def test_what_the_user_saves_while_git_is_about_to_merge_is_his(user: ScratchRepository) -> None:
+    """Of a file that the work changes, and of one that it removes: the merge refuses because of it, and it stays."""
+    user.commit({"old.py": "O\n"})
+    run(user, {"src/app.py": FIXED, "src/new.py": "N\n", "old.py": None})
+    saves = "; ".join(f"echo mine > '{user.root / name}'" for name in ("src/app.py", "old.py"))
+    with pytest.raises(AcceptError, match=r"will not move refs/heads/main: .*src/app\.py"):
+        take(before_merges(user, saves))
+    assert user.git("status", "--porcelain") == " M old.py\n M src/app.py"
+    assert (user.root / "src" / "app.py").read_text() == "mine\n"
+    assert (user.root / "old.py").read_text() == "mine\n"
+
+
 def test_a_git_that_only_says_that_it_has_moved_the_branch_is_not_believed(
     user: ScratchRepository,
 ) -> None:
     """A wrapper that people put before git squashes every merge; what it did to the files is taken back."""
     run(user)
-    own, wrapper = shutil.which("git"), user.folder / "bin" / "git"
-    wrapper.parent.mkdir()
-    squash = 'case " $* " in *" merge "*) set -- "$@" --squash;; esac'
-    wrapper.write_text(f'#!/bin/sh\n{squash}\nexec {own} "$@"\n')
-    wrapper.chmod(0o755)
-    path = {"PATH": f"{wrapper.parent}:{user.env['PATH']}"}
     tip = user.git("rev-parse", "main")
     with pytest.raises(AcceptError, match=rf"will not move refs/heads/main: .*HEAD is {tip}"):
-        take(replace(user, env={**user.env, **path}))
+        take(before_merges(user, 'set -- "$@" --squash'))
     assert user.git("status", "--porcelain") == ""
     take(user)
 
