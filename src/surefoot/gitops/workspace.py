@@ -20,7 +20,7 @@ from surefoot.errors import GitError, UsageError
 from surefoot.gitops import admin, refs
 from surefoot.gitops.carried import Carried, check_carry
 from surefoot.gitops.files import apply_edits, mended, remove_tree, sweep
-from surefoot.gitops.git import Git
+from surefoot.gitops.git import Git, encode
 from surefoot.gitops.lease import Home, Lease, clear_scratch
 from surefoot.gitops.objects import Objects
 from surefoot.gitops.phantoms import Conversions
@@ -131,12 +131,14 @@ class GitWorkspace:
         return tree
 
     def apply(self, edits: Sequence[FileEdit]) -> None:
-        """As `Workspace.apply`.
+        """As `Workspace.apply`: a new file is part of the work even where git ignores what commands leave there.
 
         Raises:
             UsageError: A path is refused; nothing was written.
         """
         apply_edits(self.path, edits, staging=self._scratch, sealed=self._carried.paths)
+        written = (edit.path for edit in edits if edit.text is not None)
+        self._take_in([p for p in written if self._objects.read(self._known, p) is None])
 
     def commit(self, tree: TreeId, message: str, trailers: Mapping[str, str]) -> CommitId:
         """As `Workspace.commit`; `GitError` when somebody else has moved the branch.
@@ -252,6 +254,18 @@ class GitWorkspace:
                 ("git", "add", "-A"),
                 added.exit_code,
                 f"a nested git repository cannot be part of the work: {nested}; remove it or have it ignored",
+            )
+
+    def _take_in(self, paths: Sequence[str]) -> None:
+        """Have git know those of some files that it ignores, so that they are in the next tree."""
+        if not paths:
+            return
+        asked = b"".join(encode(path) + b"\0" for path in paths)
+        ignored = self._git.run("check-ignore", "-z", "--stdin", stdin=asked, ok=(0, 1)).fields
+        if ignored:
+            names = b"".join(encode(f":(top,literal){path}") + b"\0" for path in ignored)
+            self._git.run(
+                "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names
             )
 
     def _write_tree(self) -> TreeId:

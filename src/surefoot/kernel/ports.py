@@ -253,7 +253,10 @@ class Workspace(Trees, Protocol):
         ...
 
     def apply(self, edits: Sequence[FileEdit]) -> None:
-        """Write edits into the worktree; a path outside it, through a symlink, or into `.git` is refused."""
+        """Write edits into the worktree; a path outside it, through a symlink, or into `.git` is refused.
+
+        What they write is in every later snapshot, even where git ignores it.
+        """
         ...
 
     def commit(self, tree: TreeId, message: str, trailers: Mapping[str, str]) -> CommitId:

@@ -376,6 +376,35 @@ def test_what_cannot_be_carried_is_refused(user: ScratchRepository, carry: str, 
     assert not (user.home / RUN).exists()
 
 
+def test_a_new_file_is_part_of_the_work_where_rules_ignore_it(user: ScratchRepository) -> None:
+    """An edit says so; what a command leaves in such a place is none of it, until somebody edits that."""
+    user.commit({".gitignore": "lib/\n.env*\n*.o[*]\n"})
+    new = (".env.example", "lib/new.py", "lib/more/:(top)x [1]?.py", "a.o*", "src/plain.py")
+    with open_workspace(found(user), RUN, home=user.home) as workspace:
+        workspace.apply([FileEdit(path=path, text="x\n") for path in new])
+        (workspace.path / "lib" / "left.py").write_text("left\n")
+        (workspace.path / "lib" / "built.o").write_text("left\n")
+        tree = workspace.snapshot()
+        assert sorted(workspace.diff(workspace.base_tree, tree).paths) == sorted(new)
+        workspace.apply([FileEdit(path="lib/left.py", text="edited\n")])
+        more = workspace.snapshot()
+        assert workspace.diff(tree, more).paths == ("lib/left.py",)
+        workspace.commit(more, "turn", {})
+        workspace.restore(workspace.base_tree)
+        assert not (workspace.path / "lib").exists()
+        workspace.restore(more)
+        workspace.apply([FileEdit(path="lib/new.py", text=None)])
+        assert workspace.diff(more, workspace.snapshot()).paths == ("lib/new.py",)
+    accept(
+        found(user),
+        RUN,
+        home=user.home,
+        pieces=[Piece(tree=more, message="more")],
+        verify=lambda *_: "",
+    )
+    assert (user.root / "lib" / "left.py").read_text() == "edited\n"
+
+
 @pytest.mark.parametrize("commits", [0, 1])
 def test_a_nested_repository_is_refused_and_can_be_rolled_back(
     user: ScratchRepository, commits: int
@@ -392,6 +421,12 @@ def test_a_nested_repository_is_refused_and_can_be_rolled_back(
                 workspace.snapshot()
         workspace.restore(workspace.base_tree)
         assert workspace.snapshot() == workspace.base_tree
+        inner.root.mkdir()
+        inner.git("init", "-q")
+        workspace.apply([FileEdit(path="inner/x.py", text="1\n")])
+        with pytest.raises(GitError, match=r"nested git repository.*inner"):
+            workspace.snapshot()
+        workspace.restore(workspace.base_tree)
         # One inside a tracked folder hides nothing, so it is no fault.
         user.at(workspace.path / "src").git("init", "-q")
         workspace.apply([FileEdit(path="src/app.py", text="1\n")])
