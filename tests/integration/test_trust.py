@@ -3,16 +3,24 @@
 import io
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bench.letters import unit
 from tests.integration.conftest import Surefoot
 from tests.integration.execute.test_agent import BUG, repository
+from tests.integration.plan_hands import hands_project
 from typer.testing import CliRunner
 
+from surefoot.assembly import Frozen, Request
 from surefoot.cli.live import Terminal
 from surefoot.cli.main import app
 from surefoot.codec import digest
+from surefoot.nodes import Cost
+from surefoot.planrun.children import Order, project_for
+from surefoot.project import open_project
+from surefoot.values import Issue, RunId
 
 SETTINGS = '[test]\ncommand = ["sh", "-c", "touch /tmp/never"]\n'
 
@@ -64,3 +72,38 @@ def test_where_there_is_nothing_to_trust_nothing_is_written(
     assert done.returncode != 0
     assert "there is no surefoot.toml to trust" in done.stderr
     assert not (root / ".surefoot").exists()
+
+
+@pytest.mark.parametrize("at_first", ["untrusted", "trusted"])
+def test_units_that_begin_after_a_resume_are_trusted_as_their_plan_was(
+    tmp_path: Path, at_first: str
+) -> None:
+    """The file is another one by then: nobody's word about that one raises, or lowers, what was frozen."""
+    file = tmp_path / "repo" / "surefoot.toml"
+    project = hands_project(tmp_path)
+    file.write_text(f"{file.read_text()}\n[run]\nmax_files = 500\n")
+    project = open_project(project.root, project.places)
+    if at_first == "trusted":
+        project.trust()
+        project = open_project(project.root, project.places)
+    request = Request(issue=Issue(source="text", text="x"))
+    frozen = Frozen(settings=project.settings, request=request, trusted=not project.untrusted)
+    if at_first == "trusted":
+        file.write_text(f"{file.read_text()}max_iterations = 99\n")
+    else:
+        file.unlink()
+    order = Order(
+        unit=unit("a"),
+        attempt=1,
+        node="unit",
+        base=project.repository.head,
+        base_tree=project.repository.tree,
+        share=Cost(tokens=0, cost_usd=0.0),
+        facts=(),
+        refuted=(),
+    )
+    later = open_project(project.root, project.places)
+    child = project_for(order, later, frozen, RunId("20260101-000000-0001"))
+    assert bool(child.untrusted) == (at_first == "untrusted")
+    mended = replace(frozen, settings=child.settings, trusted=not child.untrusted)
+    assert mended.overrides == frozen.overrides

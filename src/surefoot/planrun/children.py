@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from surefoot.app import read_story_of, resume, start
-from surefoot.assembly import Request, Session
+from surefoot.assembly import Frozen, Request, Session
 from surefoot.errors import LedgerError, SurefootError
 from surefoot.events.classes import ChildKind
 from surefoot.events.plans import ChildEnded, ChildStarted
@@ -42,6 +42,24 @@ class Order:
     """What the unit may spend in all its life."""
     facts: tuple[str, ...]
     refuted: tuple[str, ...]
+
+
+def project_for(order: Order, project: Project, frozen: Frozen, plan_run: RunId) -> Project:
+    """The repository as if the plan's branch were checked out at a unit's base, with the settings that the plan run froze.
+
+    Only the flags that the unit announces are on. Whether anybody trusted the settings is the plan run's answer, too: the
+    file may be another one since.
+    """
+    repository = replace(
+        project.repository,
+        head=order.base,
+        tree=order.base_tree,
+        branch=f"refs/heads/surefoot/{plan_run}",
+    )
+    flags = {name: on and name in order.unit.risk_flags for name, on in frozen.settings.risk}
+    limited = frozen.settings.model_copy(update={"risk": RiskSettings(**flags)})
+    untrusted = () if frozen.trusted else limited.widening()
+    return replace(project, repository=repository, settings=limited, untrusted=untrusted)
 
 
 class Children:
@@ -121,7 +139,8 @@ class Children:
 
     def _run(self, order: Order, run_id: RunId, before: RunState | None, life: Cost) -> None:
         around = interruptible(self._session.around, self._stop, self._person)
-        project = self._project(order)
+        session = self._session
+        project = project_for(order, session.project, session.frozen, session.run_id)
         if before is None:
             start(project, self._request(order, life), around, run_id=run_id)
         elif before.status is None or before.status in RESUMABLE:
@@ -129,19 +148,6 @@ class Children:
             resume(project, run_id, around, self._limits(life, elapsed))
         elif not (project.runs / run_id / "summary.json").exists():
             resume(project, run_id, around)  # killed between its last event and its summary
-
-    def _project(self, order: Order) -> Project:
-        """The repository as if the plan's branch were checked out at the unit's base; only the flags that it announces."""
-        project, settings = self._session.project, self._session.frozen.settings
-        repository = replace(
-            project.repository,
-            head=order.base,
-            tree=order.base_tree,
-            branch=f"refs/heads/surefoot/{self._session.run_id}",
-        )
-        flags = {name: on and name in order.unit.risk_flags for name, on in settings.risk}
-        limited = settings.model_copy(update={"risk": RiskSettings(**flags)})
-        return replace(project, repository=repository, settings=limited)
 
     def _request(self, order: Order, life: Cost) -> Request:
         limits = self._limits(life, 0.0)
