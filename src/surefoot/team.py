@@ -53,6 +53,13 @@ class Turnout:
     last: Outcome | None
     """Of its last run."""
 
+    @property
+    def status(self) -> RunStatus:
+        """How the plan stands: complete when nothing is left; blocked for this worker where others have what is."""
+        if self.last is not None and self.last.status is not RunStatus.COMPLETE:
+            return self.last.status
+        return RunStatus.BLOCKED if self.left else RunStatus.COMPLETE
+
 
 def milestone_nodes(plan: Plan) -> tuple[Node, ...]:
     """A node for each milestone; one needs another when a unit of it needs, reads or writes what that one makes."""

@@ -104,3 +104,24 @@ def test_a_branch_that_moves_during_the_run_is_looked_at_as_it_is_then(
     run_id = RunId(summary["run_id"])
     assert verify_run(project, run_id, around=around).fault is None
     assert replay(project, run_id, around).divergence is None
+
+
+def test_a_complete_run_is_told_whatever_keeps_it_from_the_branch(
+    surefoot: Surefoot,
+    patient: Path,
+    tmp_path: Path,
+    scripted: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The repository was locked while it worked; a program that waits for its object gets it."""
+    around = surroundings(Nobody(), Quiet())
+    project = open_project(patient, Places(state=tmp_path / "state", cache=tmp_path / "cache"))
+    issue = Issue(source="file", text=(patient / "ISSUE.md").read_text())
+    result = start(project, Request(issue=issue, model=scripted), around)
+    assert surefoot("lock", "--why", "a release", cwd=patient).returncode == 0
+    with pytest.raises(typer.Exit) as ended:
+        finish(project, result, around, accept=True, json=True, quiet=False)
+    summary = json.loads(capsys.readouterr().out)
+    assert (ended.value.exit_code, summary["status"]) == (10, "complete")
+    assert "a release" in summary["not_accepted"]
+    assert summary["run_id"] == result.summary["run_id"]

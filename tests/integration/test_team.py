@@ -86,6 +86,7 @@ def test_a_worker_takes_what_is_free_and_leaves_what_others_do(project: Project)
     turnout = join(project, good("a", "b", "c"))
     assert turnout.accepted == ("shelf-plan/M2",)
     assert [line.partition(":")[0] for line in turnout.left] == ["shelf-plan/M1", "shelf-plan/M3"]
+    assert turnout.status is RunStatus.BLOCKED
     assert git(project.root, "log", "--format=%s").splitlines()[0] == "Milestone M2"
     assert (project.root / "b.txt").read_text() == "good\n"
 
@@ -95,7 +96,9 @@ def test_a_dead_workers_claim_is_taken_over_and_all_is_done(project: Project) ->
     claimed(project, "shelf-plan/M1", DEAD)
     turnout = join(project, good("a", "b", "c"))
     assert turnout.accepted == ("shelf-plan/M1", "shelf-plan/M2", "shelf-plan/M3")
-    assert turnout.left == ()
+    assert (turnout.left, turnout.status) == ((), RunStatus.COMPLETE)
+    again = join(project, good("a", "b", "c"))
+    assert (again.accepted, again.left, again.status) == ((), (), RunStatus.COMPLETE)
     events = [r.event for r in read_events(project.folder / "events.jsonl")]
     released = [e for e in events if isinstance(e, MilestoneReleased)]
     assert released[0].run == "20260101-000000-0001"

@@ -52,7 +52,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object,
 
 def command(body: Callable[P, None]) -> Callable[P, None]:
     """Give a command the error boundary: one sentence with the mend, and the exit code of the vocabulary."""
-    return _bounded(body, _exit_code, broken=1)
+    return _bounded(body, exit_code_of, broken=1)
 
 
 def checker(body: Callable[P, None]) -> Callable[P, None]:
@@ -118,7 +118,8 @@ def print_refusal(told: str, kind: str, exit_code: int) -> None:
     print_json({"schema": 1, "status": status, "reason": told, "error": kind})
 
 
-def _exit_code(error: SurefootError) -> int:
+def exit_code_of(error: SurefootError) -> int:
+    """The vocabulary's: usage is 2, a no is 10, and what kept the command from answering is 1."""
     if isinstance(error, UsageError | SettingsError):
         return 2 if isinstance(error, UsageError) else 1
     return (

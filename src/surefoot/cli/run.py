@@ -118,16 +118,23 @@ def run(
 
 
 def _finish_team(turnout: "Turnout", *, json: bool) -> NoReturn:
-    """Print what a worker of a team did, and exit with the code of its last milestone."""
+    """Print what a worker of a team did, and exit with the code of the plan's status as it leaves it."""
     from surefoot.team import told
     from surefoot.values import EXIT_CODES
 
+    status = turnout.status
     if json:
-        print_json({"accepted": turnout.accepted, "left": turnout.left})
+        print_json(
+            {
+                "schema": 1,
+                "status": status.value,
+                "accepted": turnout.accepted,
+                "left": turnout.left,
+            }
+        )
     for line in () if json else told(turnout):
         print_line(line)
-    last = turnout.last
-    raise typer.Exit(EXIT_CODES[last.status] if last else 0)
+    raise typer.Exit(EXIT_CODES[status])
 
 
 @command

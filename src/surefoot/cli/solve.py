@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli.common import (
-    NO,
     JsonOption,
     RepoOption,
     command,
+    exit_code_of,
     open_here,
     print_json,
     surroundings,
@@ -36,7 +36,7 @@ from surefoot.cli.options import (
     UsdOption,
 )
 from surefoot.cli.screen import print_line, print_text
-from surefoot.errors import AcceptError, SurefootError, UsageError
+from surefoot.errors import SurefootError, UsageError
 
 if TYPE_CHECKING:
     from surefoot.app import Outcome
@@ -175,8 +175,8 @@ def finish(
 
         try:
             commit = take_over(project, summary["run_id"], around)
-        except AcceptError as error:
-            summary, code = {**summary, "not_accepted": str(error)}, NO
+        except SurefootError as error:  # whatever it is, the run is complete, and has to be told
+            summary, code = {**summary, "not_accepted": str(error)}, exit_code_of(error)
             print_text(f"surefoot: not accepted: {error}", err=True)
         else:
             summary = {**summary, "commit": commit}

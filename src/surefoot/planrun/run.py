@@ -20,6 +20,7 @@ from surefoot.assembly import (
 from surefoot.codec import canonical, digest_of, encode
 from surefoot.decisions.assigned import failing_of
 from surefoot.decisions.plan_rule import ALL_TESTS
+from surefoot.documents import SUMMARY
 from surefoot.errors import PlanRefusedError
 from surefoot.events.orchestration import Decided, RunOpened
 from surefoot.events.plans import ChildEnded
@@ -29,6 +30,7 @@ from surefoot.gitops.workspace import GitWorkspace
 from surefoot.kernel.hold import NotedHold
 from surefoot.kernel.ports import Notebook, Routed, RouteRequest
 from surefoot.kernel.proof import Prover
+from surefoot.kernel.state import RunState
 from surefoot.ledger import read_events
 from surefoot.plan import judge
 from surefoot.planrun.children import Children
@@ -70,9 +72,7 @@ def run_plan(
 ) -> Outcome:
     """Execute the plan of a request, to the run's first stop. Raises as `app.start` and `checked_plan`."""
     request = replace(request, plan=checked_plan(project, request))
-    result = start(project, request, around, driver=driver or drive_plan, run_id=run_id)
-    _write_trace(project, RunId(result.summary["run_id"]))
-    return result
+    return start(project, request, around, driver=driver or drive_plan, run_id=run_id)
 
 
 def checked_plan(project: Project, request: Request) -> Plan:
@@ -120,19 +120,18 @@ def go_on(
     ledger = project.ledger_file(run_id)
     begun = ledger.exists() and next(iter(read_events(ledger)), None) is not None
     of_plan = begun and frozen_of(project, run_id).request.plan is not None
+    if of_plan and not (project.runs / run_id / SUMMARY).exists():
+        # Killed at its end, perhaps: then nothing of it is driven again.
+        _write_trace(project, run_id, read_story_of(project, run_id).state)
     chosen = driver or (drive_plan if of_plan else drive)
-    result = resume(project, run_id, around, larger, driver=chosen)
-    if of_plan:
-        _write_trace(project, run_id)
-    return result
+    return resume(project, run_id, around, larger, driver=chosen)
 
 
-def _write_trace(project: Project, run_id: RunId) -> None:
-    """The trace matrix as it came out, beside the report."""
+def _write_trace(project: Project, run_id: RunId, state: RunState) -> None:
+    """The trace matrix as it came out, beside the report, which is written after it."""
     plan = frozen_of(project, run_id).request.plan
     if plan is not None:
-        told = trace(plan, read_story_of(project, run_id).state)
-        (project.runs / run_id / "TRACE.md").write_text(told)
+        (project.runs / run_id / "TRACE.md").write_text(trace(plan, state), "utf-8")
 
 
 def drive_plan(
@@ -153,6 +152,7 @@ def drive_plan(
     finally:
         for conductor in opened:
             conductor.close()
+    _write_trace(session.project, session.run_id, session.journal.state)
 
 
 def _work(
