@@ -109,6 +109,7 @@ def _ask(
         variables={"GIT_DIR": worktree.git_dir, "GIT_WORK_TREE": worktree.path, **index},
         settings=FULL,
     )
+    linked = _link_environments(repository.root, worktree.path)
     if (refusal := _hook(user, "pre-commit")) is not None:
         # A formatter edits the files and refuses; people add its edits and commit again. Once.
         before = plain.run("write-tree").line
@@ -123,8 +124,24 @@ def _ask(
     refusal = refusal or _hook(user, "commit-msg", name)
     if refusal is not None:
         raise AcceptError(refusal)
+    if linked:
+        # A rule for a folder does not hide a link, which a hook may have added with all else.
+        plain.run("rm", "-q", "--cached", "--ignore-unmatch", "--", *linked)
     tree = TreeId(plain.run("write-tree").line)
     return tree, message_file.read_text(encoding="utf-8", errors="replace")
+
+
+def _link_environments(root: Path, tree: Path) -> list[str]:
+    """Links to the checkout's virtual environments, whose programs hooks call by `.venv/bin`; their names."""
+    with mended("link your environments for the hooks"):
+        names = [
+            place.name
+            for place in sorted(root.iterdir())
+            if (place / "pyvenv.cfg").is_file() and not os.path.lexists(tree / place.name)
+        ]
+        for name in names:
+            (tree / name).symlink_to(root / name)
+    return names
 
 
 def _hook(user: Git, name: str, *args: str) -> str | None:

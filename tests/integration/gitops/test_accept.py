@@ -832,6 +832,20 @@ def test_hooks_of_a_relative_hooks_path_find_what_is_carried(user: ScratchReposi
     assert (user.root / "src" / "new.py").exists()
 
 
+def test_hooks_find_the_programs_of_the_users_environment(user: ScratchRepository) -> None:
+    """By the path that they have in the checkout; a hook that adds all there is adds no link."""
+    user.commit({".gitignore": ".venv/\n"})
+    lint = user.root / ".venv" / "bin" / "lint"
+    user.write({".venv/pyvenv.cfg": "home = /usr\n", ".venv/bin/lint": "#!/bin/sh\necho N > new\n"})
+    lint.chmod(0o755)
+    user.hook("pre-commit", ".venv/bin/lint && git add -A")
+    run(user)
+    accepted = take(user, Gates())
+    assert "new" in user.git("ls-tree", "--name-only", accepted.commit).split()
+    assert ".venv" not in user.git("ls-tree", "--name-only", accepted.commit).split()
+    assert lint.is_file()
+
+
 def test_a_broken_signing_key_or_a_missing_identity_changes_nothing(
     user: ScratchRepository,
 ) -> None:
