@@ -7,11 +7,14 @@ Frozen values, as in `values`; ids are short words, unique within their plan (`R
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from surefoot.values import CommitId, Issue, PlanIR, RunId, UnitId, UnitType
 
 PLAN_SCHEMA: Final = 1
+_CLAIMS: Final = 10_000
+"""Claims of which it is kept how they begin and end; each is held against all others of its plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,11 +182,10 @@ def covered(patterns: Iterable[str], path: str) -> bool:
 
 def overlap(one: str, other: str) -> bool:
     """Whether some path may lie within both claims; two patterns that cannot be told apart overlap."""
-    if not (_is_glob(one) and _is_glob(other)):
+    these, those = _ends(one), _ends(other)
+    if these is None or those is None:
         return matches(one, other) or matches(other, one)
-    heads = (_literal(one), _literal(other))
-    tails = (_literal(one[::-1]), _literal(other[::-1]))
-    return all(a.startswith(b) or b.startswith(a) for a, b in (heads, tails))
+    return all(a.startswith(b) or b.startswith(a) for a, b in zip(these, those, strict=True))
 
 
 def overlapping(these: Iterable[str], those: Iterable[str]) -> tuple[str, str] | None:
@@ -192,8 +194,12 @@ def overlapping(these: Iterable[str], those: Iterable[str]) -> tuple[str, str] |
     return next(((a, b) for a in these for b in others if overlap(a, b)), None)
 
 
-def _is_glob(path: str) -> bool:
-    return any(mark in path for mark in "*?[")
+@lru_cache(maxsize=_CLAIMS)
+def _ends(claim: str) -> tuple[str, str] | None:
+    """What stands before a pattern's first mark, and, backwards, behind its last one; None of a plain path."""
+    if not any(mark in claim for mark in "*?["):
+        return None
+    return _literal(claim), _literal(claim[::-1])
 
 
 def _literal(pattern: str) -> str:
