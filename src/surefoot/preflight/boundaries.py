@@ -1,17 +1,20 @@
 """The boundaries that a change touches: public signatures, and calls into other modules of the project (SPEC B9, G2).
 
 Each contract is read from the syntax tree: what the callee takes now, held against every call that certainly reaches it.
-A call that cannot be followed (a method of an unknown object) says nothing either way.
+A call that cannot be followed (a method of an unknown object) says nothing either way, and neither does a definition that
+takes something else than is written there (a decorator's work). A false problem would stop a run for good; of a missed one
+tests and types still tell.
 """
 
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from surefoot.judgements import Boundary
-from surefoot.preflight.code import FUNCTIONS, Code, Function, Imported, Scope, Source
-from surefoot.preflight.flow import Flow
+from surefoot.preflight.code import BLOCKS, FUNCTIONS, Code, Function, Imported, Scope, Source
+from surefoot.preflight.flow import At, Flow, last_name
 from surefoot.preflight.parity import Inventory, check_parity, take_inventory
 from surefoot.preflight.problems import Problem
 from surefoot.preflight.signatures import (
@@ -21,7 +24,38 @@ from surefoot.preflight.signatures import (
     difference,
     signature_of,
 )
-from surefoot.syntax import written
+from surefoot.syntax import dumped, written
+
+_KEEPING: Final = frozenset(
+    {
+        "abc.abstractmethod",
+        "atexit.register",
+        "contextlib.asynccontextmanager",
+        "contextlib.contextmanager",
+        "dataclasses.dataclass",
+        "functools.cache",
+        "functools.lru_cache",
+        "functools.total_ordering",
+        "functools.wraps",
+        "warnings.deprecated",
+        *(
+            f"{module}.{name}"
+            for module in ("typing", "typing_extensions")
+            for name in (
+                "deprecated",
+                "final",
+                "no_type_check",
+                "overload",
+                "override",
+                "runtime_checkable",
+            )
+        ),
+    }
+)
+"""Decorators of the standard library after which a call binds as it is written."""
+_BOUND: Final = frozenset({"classmethod", "staticmethod"})
+_ENUMS: Final = ("Enum", "Flag", "Choices")
+"""How the names of classes end whose call looks up a member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +66,7 @@ class _Public:
     """Dotted from its module."""
     node: Function | ast.ClassDef
     owner: ast.ClassDef | None
+    """The class whose method it is."""
 
     @property
     def signature(self) -> Signature | None:
@@ -43,18 +78,18 @@ class _Public:
 
 def boundaries(before: Code, after: Code, changed: Sequence[str]) -> tuple[Boundary, ...]:
     """What a change of some files touched, and what it broke; in the order of the files and lines."""
-    flow = Flow(after)
+    was, flow = Flow(before), Flow(after)
     found: list[Boundary] = []
     for file in sorted(set(changed) & {*before.files, *after.files}):
         old, new = _publics(before.source(file)), _publics(after.source(file))
-        found += [_gone(file, old[name], after) for name in sorted(old.keys() - new.keys())]
+        found += [_gone(file, old[name], flow) for name in sorted(old.keys() - new.keys())]
         for name, public in new.items():
             told = _changed(old.get(name), public)
             if told is not None:
-                found.append(_signature(file, public, told, flow))
+                found.append(_signature(file, public, told, (was, flow)))
         source = after.source(file)
         if source is not None:
-            found += _new_calls(source, before.source(file), flow)
+            found += _new_calls(source, before.source(file), (was, flow))
     return tuple(found)
 
 
@@ -123,96 +158,155 @@ def _changed(old: _Public | None, new: _Public) -> str | None:
     return difference(was, now)
 
 
-def _signature(file: str, public: _Public, told: str, flow: Flow) -> Boundary:
-    problems = [p for p in (_misfit(call, public, s) for call, s in _calls(public, flow)) if p]
+def _signature(file: str, public: _Public, told: str, sides: tuple[Flow, Flow]) -> Boundary:
+    problems = (_problem_of(call, scope, sides) for call, scope in _calls(public, sides[1]))
     return Boundary(
         kind="signature",
         place=f"{file}:{public.node.lineno}",
         contract=f"{public.name}: {told}",
-        problem=problems[0] if problems else "",
+        problem=next(filter(None, problems), ""),
     )
 
 
 def _calls(public: _Public, flow: Flow) -> Iterator[tuple[ast.Call, Scope]]:
+    """The calls that certainly reach a function, class or method, or another definition in its place."""
     for source in flow.code.mentioning([public.node.name]):
         for call, scope in source.calls:
-            if _reaches(call, scope, public, flow):
+            if any(at.node is public.node for at in flow.certainly(call.func, scope)):
                 yield call, scope
 
 
-def _reaches(call: ast.Call, scope: Scope, public: _Public, flow: Flow) -> bool:
-    """Whether a call certainly is one of this function, class, or method of the same class by `self`."""
-    if public.owner is None:
-        return any(at.node is public.node for at in flow.definitions(call.func, scope))
-    func, owner = call.func, scope.owner
-    by_self = (
-        isinstance(func, ast.Attribute)
-        and isinstance(func.value, ast.Name)
-        and func.value.id == "self"
-        and func.attr == public.node.name
-    )
-    return by_self and owner is not None and owner.node is public.owner
+def _problem_of(call: ast.Call, scope: Scope, sides: tuple[Flow, Flow]) -> str:
+    """Why a call does not bind; empty where the same call of that file did not before the change either."""
+    was, flow = sides
+    told = _misfit(call, scope, flow)
+    source = was.code.source(scope.file) if told else None
+    same = dumped(call)
+    for known, there in source.calls if source is not None else ():
+        if dumped(known) == same and _misfit(known, there, was):
+            return ""
+    return told
 
 
-def _misfit(call: ast.Call, public: _Public, scope: Scope) -> str:
-    signature = public.signature
-    if signature is None:
+def _misfit(call: ast.Call, scope: Scope, flow: Flow) -> str:
+    """Why a call binds to nothing that it may reach; empty when it does, or when that cannot be read."""
+    reason = ""
+    for at in flow.certainly(call.func, scope):
+        for signature in _taken(call, scope, at, flow):
+            bound = bind(call, signature) if signature is not None else None
+            if not isinstance(bound, str):
+                return ""
+            reason = bound
+    if not reason:
         return ""
-    if public.owner is not None and not _is_static(public.node):
-        signature = signature.without_first()
-    bound = bind(call, signature)
-    if not isinstance(bound, str):
-        return ""
-    return f"`{written(call)}` at {scope.file}:{call.lineno} does not bind: {bound}"
+    return f"`{written(call)}` at {scope.file}:{call.lineno} does not bind: {reason}"
 
 
-def _is_static(node: Function | ast.ClassDef) -> bool:
-    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+def _taken(call: ast.Call, scope: Scope, at: At, flow: Flow) -> Iterator[Signature | None]:
+    """What a call's own arguments may bind to where it reaches a definition; None for what cannot be read."""
+    func = call.func
+    holders = flow.certainly(func.value, scope) if isinstance(func, ast.Attribute) else ()
+    if not all(_is_as_written(known, flow) for known in (at, *holders)):
+        yield None
+    elif isinstance(at.node, ast.ClassDef):
+        yield from _constructors(at, at.node, flow)
+    elif isinstance(at.node, FUNCTIONS):
+        signature = signature_of(at.node)
+        decorators = {last_name(d) for d in at.node.decorator_list}
+        by_class = any(known.node is at.scope.node for known in holders)
+        is_method = isinstance(func, ast.Attribute) and isinstance(at.scope.node, ast.ClassDef)
+        is_given = "classmethod" in decorators or not (by_class or "staticmethod" in decorators)
+        yield signature.without_first() if is_method and is_given else signature
 
 
-def _new_calls(source: Source, before: Source | None, flow: Flow) -> Iterator[Boundary]:
+def _constructors(at: At, node: ast.ClassDef, flow: Flow) -> Iterator[Signature | None]:
+    """What a class's call may bind to: each `__init__` of its own, or a dataclass's fields."""
+    inside = flow.inside(at)
+    if inside is None or _is_made_otherwise(at, flow):
+        yield None
+        return
+    if "__init__" not in inside.names:
+        yield constructor_of(node)
+    for what, scope in inside.names.get("__init__", ()):
+        if isinstance(what, FUNCTIONS) and _is_as_written(At(what, scope), flow):
+            yield signature_of(what).without_first()
+        else:
+            yield None
+
+
+def _is_as_written(at: At, flow: Flow) -> bool:
+    """Whether nothing that decorates a definition may change what a call of it takes."""
+    decorators = at.node.decorator_list if isinstance(at.node, BLOCKS) else []
+    return all(_keeps(decorator, at.scope, flow) for decorator in decorators)
+
+
+def _keeps(decorator: ast.expr, scope: Scope, flow: Flow) -> bool:
+    func = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if isinstance(func, ast.Name) and func.id in _BOUND and scope.lookup(func.id) is None:
+        return True
+    return flow.external(func, scope) in _KEEPING
+
+
+def _is_made_otherwise(at: At, flow: Flow) -> bool:
+    """Whether a class, or one of the project that it is derived from, is not simply made by its `__init__`."""
+    for known in flow.lineage(at):
+        node, inside = known.node, flow.inside(known)
+        if not isinstance(node, ast.ClassDef) or inside is None or "__new__" in inside.names:
+            return True
+        metaclasses = [k.value for k in node.keywords if k.arg in {"metaclass", None}]
+        if any(last_name(m) != "ABCMeta" for m in metaclasses):
+            return True
+        if any(last_name(base).endswith(_ENUMS) for base in node.bases):
+            return True
+    return False
+
+
+def _new_calls(
+    source: Source, before: Source | None, sides: tuple[Flow, Flow]
+) -> Iterator[Boundary]:
     """Calls into other modules of the project that this file did not make before."""
+    flow = sides[1]
     known = {_told(call.func) for call, _ in before.calls} if before is not None else set()
-    seen: set[str] = set()
     for call, scope in source.calls:
         name = _told(call.func)
-        if name in known or name in seen:
+        found = () if name in known else flow.certainly(call.func, scope)
+        others = [at for at in found if at.scope.file != source.file]
+        if not others:
             continue
-        for at in flow.definitions(call.func, scope):
-            other = at.scope.file
-            if other == source.file or isinstance(at.node, ast.expr | ast.Module):
-                continue
-            seen.add(name)
-            callee = _Public(name=at.node.name, node=at.node, owner=None)
-            signature = callee.signature
-            yield Boundary(
-                kind="call",
-                place=f"{source.file}:{call.lineno}",
-                contract=f"{name} is {_shown(signature) if signature else at.node.name} in {other}",
-                problem=_misfit(call, callee, scope),
-            )
-            break
+        known.add(name)
+        *_, signature = _taken(call, scope, others[-1], flow)
+        yield Boundary(
+            kind="call",
+            place=f"{source.file}:{call.lineno}",
+            contract=f"{name} is {_shown(others[-1], signature)} in {others[-1].scope.file}",
+            problem=_problem_of(call, scope, sides),
+        )
 
 
 def _told(func: ast.expr) -> str:
     return written(func)
 
 
-def _shown(signature: Signature) -> str:
-    return f"{signature.name}({', '.join(p.told for p in signature.parameters)})"
+def _shown(at: At, signature: Signature | None) -> str:
+    name = at.node.name if isinstance(at.node, BLOCKS) else ""
+    if signature is None:
+        return name
+    return f"{name}({', '.join(p.told for p in signature.parameters)})"
 
 
-def _gone(file: str, public: _Public, after: Code) -> Boundary:
+def _gone(file: str, public: _Public, flow: Flow) -> Boundary:
     """A public name that is no longer there; broken where another module still takes it from here."""
     problem = ""
-    if public.owner is None:
+    after, source = flow.code, flow.code.source(file)
+    is_there = source is not None and flow.may_have(source.scope, public.node.name)
+    if public.owner is None and not is_there:
         takers = (
-            source.file
-            for source in after.mentioning([public.node.name])
-            if source.file != file and _takes(source, public.node.name, file, after)
+            other.file
+            for other in after.mentioning([public.node.name])
+            if other.file != file and _takes(other, public.node.name, file, after)
         )
         taker = next(takers, None)
-        if taker is not None and not _binds(after.source(file), public.node.name):
+        if taker is not None:
             problem = f"{taker} still imports {public.node.name!r} from {after.module_of(file)}"
     return Boundary(
         kind="gone",
@@ -232,8 +326,3 @@ def _takes(source: Source, name: str, file: str, code: Code) -> bool:
         for bound in scope.names.values()
         for seen in bound
     )
-
-
-def _binds(source: Source | None, name: str) -> bool:
-    """Whether a module still has a name, by an import or an assignment."""
-    return source is not None and name in source.scope.names

@@ -19,6 +19,7 @@ Definition: TypeAlias = Function | ast.ClassDef
 Block: TypeAlias = ast.Module | Definition
 BLOCKS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Imported(NamedTuple):
@@ -43,7 +44,14 @@ class Element(NamedTuple):
     of: ast.expr
 
 
-Bound: TypeAlias = ast.expr | Definition | Imported | Parameter | Element
+class Untold(NamedTuple):
+    """A name that stands for what is not followed, e.g. a part of a value, or what a lambda is given."""
+
+    by: ast.AST
+    """What binds it."""
+
+
+Bound: TypeAlias = ast.expr | Definition | Imported | Parameter | Element | Untold
 
 
 class Seen(NamedTuple):
@@ -54,11 +62,12 @@ class Seen(NamedTuple):
 
 
 class Scope:
-    """A module, class or function with the names that its own statements bind."""
+    """A module, class or function with the names that its own statements bind; or a comprehension or lambda in one."""
 
     def __init__(self, file: str, node: Block, parent: "Scope | None") -> None:
         self.file = file
         self.node = node
+        """Of a comprehension or lambda that of the scope around it."""
         self.parent = parent
         self.names: defaultdict[str, list[Seen]] = defaultdict(list)
         self.grown: defaultdict[str, list[tuple[ast.expr, bool]]] = defaultdict(list)
@@ -79,9 +88,17 @@ class Scope:
         return None
 
     @property
+    def block(self) -> "Scope":
+        """The module, class or function itself, of a comprehension or lambda the one around it."""
+        scope = self
+        while scope.parent is not None and scope.parent.node is scope.node:
+            scope = scope.parent
+        return scope
+
+    @property
     def owner(self) -> "Scope | None":
         """The class whose method this is."""
-        parent = self.parent
+        parent = self.block.parent
         return parent if parent is not None and isinstance(parent.node, ast.ClassDef) else None
 
 
@@ -234,6 +251,8 @@ class _Reader:
         """Note a node; what is within it, with the scopes."""
         if isinstance(node, BLOCKS):
             return self._define(node, scope)
+        if isinstance(node, (*_COMPREHENSIONS, ast.Lambda)):
+            return self._enclose(node, scope)
         if isinstance(node, ast.Call):
             self._source.calls.append((node, scope))
             _grow(node, scope)
@@ -249,13 +268,31 @@ class _Reader:
             self._source.decorated.append((node, scope))
         inner = self._source.scopes[node] = Scope(self._source.file, node, scope)
         if isinstance(node, FUNCTIONS):
-            for argument in parameters(node):
+            for argument in parameters(node.args):
                 inner.bind(argument.arg, Parameter(node, argument.arg))
             outside: list[ast.AST] = [*node.decorator_list, node.args]
         else:
             outside = [*node.decorator_list, *node.bases, *node.keywords]
         yield from ((part, scope) for part in outside)
         yield from ((statement, inner) for statement in node.body)
+
+    def _enclose(self, node: ast.expr, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+        """A comprehension or lambda: what it binds is seen in it alone, but for the first iterable and the defaults."""
+        inner = Scope(self._source.file, scope.node, scope)
+        parts: list[ast.AST] = []
+        outside: ast.AST | None = None
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.arguments):
+                for argument in parameters(child):
+                    inner.bind(argument.arg, Untold(child))
+                outside = child
+            elif isinstance(child, ast.comprehension):
+                _bind_target(child.target, Untold(child), inner)
+                outside = outside or child.iter
+                parts += ast.iter_child_nodes(child)
+                continue
+            parts.append(child)
+        return ((part, scope if part is outside else inner) for part in parts)
 
     def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         if isinstance(node, ast.Import):
@@ -274,9 +311,8 @@ class _Reader:
             scope.bind(alias.asname or alias.name, Imported(module, alias.name))
 
 
-def parameters(function: Function) -> list[ast.arg]:
+def parameters(a: ast.arguments) -> list[ast.arg]:
     """All parameters in the order of the signature."""
-    a = function.args
     starred = [x for x in (a.vararg,) if x], [x for x in (a.kwarg,) if x]
     return [*a.posonlyargs, *a.args, *starred[0], *a.kwonlyargs, *starred[1]]
 
@@ -285,17 +321,31 @@ def _bind(node: ast.AST, scope: Scope) -> None:
     if isinstance(node, ast.Assign):
         for target in node.targets:
             _bind_target(target, node.value, scope)
-    elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
         _bind_target(node.target, node.value, scope)
+    elif isinstance(node, ast.NamedExpr):
+        scope.block.bind(node.target.id, node.value, scope)
     elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         scope.grown[node.target.id].append((node.value, True))
-    elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(node.target, ast.Name):
-        scope.bind(node.target.id, Element(node.iter))
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        is_name = isinstance(node.target, ast.Name)
+        _bind_target(node.target, Element(node.iter) if is_name else Untold(node), scope)
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         _bind_target(node.optional_vars, node.context_expr, scope)
+    else:
+        name = _caught(node)
+        if name is not None:
+            scope.bind(name, Untold(node))
 
 
-def _bind_target(target: ast.expr, value: ast.expr, scope: Scope) -> None:
+def _caught(node: ast.AST) -> str | None:
+    """The name under which an error is caught, or a part of a pattern."""
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        return node.name
+    return node.rest if isinstance(node, ast.MatchMapping) else None
+
+
+def _bind_target(target: ast.expr, value: Bound, scope: Scope) -> None:
     if isinstance(target, ast.Name):
         scope.bind(target.id, value)
     elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
@@ -303,9 +353,20 @@ def _bind_target(target: ast.expr, value: ast.expr, scope: Scope) -> None:
         if owner is not None and target.value.id == "self":
             # A method's `self.x = …` is seen from every method: kept in the class, with the method it was written in.
             owner.bind(f"self.{target.attr}", value, scope)
-    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for one, part in zip(target.elts, value.elts, strict=False):
+    elif isinstance(target, ast.Starred):
+        _bind_target(target.value, Untold(target), scope)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for one, part in zip(target.elts, _parts(target, value), strict=True):
             _bind_target(one, part, scope)
+
+
+def _parts(target: ast.Tuple | ast.List, value: Bound) -> Sequence[Bound]:
+    """What each target of an unpacking is bound to, as far as the value is written out."""
+    written = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+    is_starred = any(isinstance(e, ast.Starred) for e in (*target.elts, *written))
+    if is_starred or len(written) != len(target.elts):
+        return [Untold(target)] * len(target.elts)
+    return written
 
 
 def _grow(call: ast.Call, scope: Scope) -> None:
@@ -313,4 +374,4 @@ def _grow(call: ast.Call, scope: Scope) -> None:
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return
     if function.attr in {"append", "extend"} and len(call.args) == 1:
-        scope.grown[function.value.id].append((call.args[0], function.attr == "extend"))
+        scope.block.grown[function.value.id].append((call.args[0], function.attr == "extend"))

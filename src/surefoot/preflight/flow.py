@@ -19,6 +19,7 @@ from surefoot.preflight.code import (
     Scope,
     Seen,
     Source,
+    Untold,
 )
 
 Node: TypeAlias = ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
@@ -100,7 +101,7 @@ class Flow:
                 yield from self.values(element.node, element.scope)  # type: ignore[arg-type]  # elements are expressions
         elif isinstance(what, BLOCKS):
             yield At(what, scope)
-        elif not (isinstance(what, ast.Name) and what.id == name):
+        elif not isinstance(what, Untold) and not (isinstance(what, ast.Name) and what.id == name):
             yield from self.values(what, scope)
 
     def member(self, holder: At, name: str) -> tuple[At, ...]:
@@ -238,7 +239,7 @@ class Flow:
         return any(value.node is target for value in self._through_imports(node, scope))
 
     def definitions(self, node: ast.expr, scope: Scope) -> tuple[At, ...]:
-        """The functions and classes that a name certainly is, by definition or by import; parameters are not followed."""
+        """The functions and classes among what a name is, by definition or by import; parameters are not followed."""
         found = scope.lookup(node.id) if isinstance(node, ast.Name) else None
         direct = [
             At(seen.what, seen.scope)
@@ -257,6 +258,94 @@ class Flow:
         if found is None or not all(isinstance(seen.what, Imported) for seen in found[1]):
             return ()
         return self.values(node, scope)
+
+    def certainly(self, node: ast.expr, scope: Scope) -> tuple[At, ...]:
+        """All the functions and classes that an expression can be; empty where it can be, or might be, anything else.
+
+        There are several e.g. of overloads, and of the branches of an `if`.
+        """
+        if isinstance(node, ast.Name):
+            found = scope.lookup(node.id)
+            return self._all(found[0], node.id) if found else ()
+        if not isinstance(node, ast.Attribute):
+            return ()
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            return self._methods(node.attr, scope.owner)
+        holder = self._holder(node.value, scope)
+        return self._all(holder, node.attr) if holder is not None else ()
+
+    @staticmethod
+    def _methods(name: str, owner: Scope | None) -> tuple[At, ...]:
+        """What `self` has under a name, where that is a method; other attributes are there to be replaced."""
+        if owner is None or f"self.{name}" in owner.names:
+            return ()
+        found = owner.names.get(name, ())
+        methods = tuple(At(what, scope) for what, scope in found if isinstance(what, FUNCTIONS))
+        return methods if len(methods) == len(found) else ()
+
+    def _all(self, home: Scope, name: str) -> tuple[At, ...]:
+        """As `certainly`, of a name in the scope that binds it."""
+        asked = (At(home.node, home), f"all {name}")
+        if asked in self._open or self._may_bring(home, name):
+            return ()
+        self._open.add(asked)
+        try:
+            found = [self._one(seen) for seen in home.names.get(name, ())]
+        finally:
+            self._open.discard(asked)
+        return tuple(dict.fromkeys(at for ats in found for at in ats)) if all(found) else ()
+
+    def _one(self, seen: Seen) -> tuple[At, ...]:
+        what, scope = seen
+        if isinstance(what, BLOCKS):
+            return (At(what, scope),)
+        if isinstance(what, Imported) and what.name is not None:
+            module = self._module_at(what.module, scope.file)
+            return self._all(module.scope, what.name) if module is not None else ()
+        # Of an attribute (`get = A.get`) it would have to be known whether it is bound.
+        return self.certainly(what, scope) if isinstance(what, ast.Name) else ()
+
+    def _holder(self, node: ast.expr, scope: Scope) -> Scope | None:
+        """The scope of the one class or module that an expression certainly is."""
+        head = node
+        while isinstance(head, ast.Attribute):
+            head = head.value
+        bound = scope.lookup(head.id) if isinstance(head, ast.Name) else None
+        is_one = bound is not None and len({seen.what for seen in bound[1]}) == 1
+        found = self.certainly(node, scope)
+        if not found and is_one:
+            found = self._through_imports(node, scope)
+        source = self._module(found[0].scope.file) if len(found) == 1 else None
+        if source is None or not isinstance(found[0].node, ast.ClassDef | ast.Module):
+            return None
+        return source.scopes[found[0].node]
+
+    def may_have(self, module: Scope, name: str) -> bool:
+        """Whether a module may have a name: it binds it, makes it by `__getattr__`, or may get it by an `import *`."""
+        return not module.names.keys().isdisjoint({name, "__getattr__"}) or self._may_bring(
+            module, name
+        )
+
+    def _may_bring(self, scope: Scope, name: str) -> bool:
+        """Whether an `import *` may bind a name."""
+        asked = (At(scope.node, scope), f"* {name}")
+        if asked in self._open:
+            return False
+        self._open.add(asked)
+        try:
+            return any(
+                module is None or self.may_have(module.scope, name)
+                for seen in scope.names.get("*", ())
+                if isinstance(seen.what, Imported)
+                for module in (self._module_at(seen.what.module, scope.file),)
+            )
+        finally:
+            self._open.discard(asked)
+
+    def inside(self, at: At) -> Scope | None:
+        """The scope of a definition's own body."""
+        source = self._module(at.scope.file)
+        return source.scopes[at.node] if source and isinstance(at.node, BLOCKS) else None
 
     def external(self, node: ast.expr, scope: Scope) -> str | None:
         """The dotted name of something that is imported from outside, or that is derived from such a class."""
@@ -392,7 +481,7 @@ class Flow:
         if not isinstance(node, ast.Name):
             return [], True
         home = self._home(node.id, scope)
-        grown = {id(s): s for s in (scope, home) if s is not None}.values()
+        grown = {id(s): s for s in (scope.block, home) if s is not None}.values()
         found: list[At] = []
         is_whole = True
         for where in grown:

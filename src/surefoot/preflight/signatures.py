@@ -52,10 +52,11 @@ class Signature:
     is_async: bool = False
 
     def without_first(self) -> "Signature":
-        """As a bound method takes it."""
+        """As a bound method takes it; of `*args` nothing is taken away."""
+        has_first = any(p.kind != _KIND.VAR_POSITIONAL for p in self.parameters[:1])
         return Signature(
             name=self.name,
-            parameters=self.parameters[1:],
+            parameters=self.parameters[has_first:],
             returns=self.returns,
             is_async=self.is_async,
         )
@@ -90,7 +91,7 @@ def claimed_signature(text: str) -> tuple[Signature, Function] | None:
 
 
 def constructor_of(node: ast.ClassDef) -> Signature | None:
-    """What calling a class takes, without `self`: its `__init__` or a dataclass's fields; None when neither is there."""
+    """What calling a class takes, without `self`: its `__init__` or a dataclass's fields; None when neither can be read."""
     for statement in node.body:
         if isinstance(statement, FUNCTIONS) and statement.name == "__init__":
             found = signature_of(statement).without_first()
@@ -100,10 +101,17 @@ def constructor_of(node: ast.ClassDef) -> Signature | None:
         last_name(base) not in {"object", "Protocol"} for base in node.bases
     ):
         return None  # a base's fields would come first
-    keywords = _true_keywords(decorator)
+    said = decorator.keywords if isinstance(decorator, ast.Call) else []
+    options = [k for k in said if k.arg in {"init", "kw_only", None}]
+    given = {k.arg: k.value.value for k in options if isinstance(k.value, ast.Constant)}
+    if len(given) < len(options) or not given.get("init", True):
+        return None
+    fields = tuple(_fields(node, is_keyword_only=bool(given.get("kw_only"))))
+    if len({p.name for p in fields}) < len(fields):
+        return None  # the later one says the default, the earlier one the place
     return Signature(
         name=node.name,
-        parameters=tuple(_fields(node, is_keyword_only="kw_only" in keywords)),
+        parameters=tuple(sorted(fields, key=lambda p: p.kind)),
         returns=node.name,
     )
 
@@ -246,9 +254,11 @@ def _fields(node: ast.ClassDef, *, is_keyword_only: bool) -> Iterator[Parameter]
             keyword_only = True
             continue
         value = statement.value
-        if "ClassVar" in annotation or _is_no_argument(value):
+        if "ClassVar" in annotation or _constant(value, "init") is False:
             continue
-        kind = _KIND.KEYWORD_ONLY if keyword_only else _KIND.POSITIONAL_OR_KEYWORD
+        told = _constant(value, "kw_only")
+        is_last = keyword_only if told is None else told
+        kind = _KIND.KEYWORD_ONLY if is_last else _KIND.POSITIONAL_OR_KEYWORD
         yield Parameter(
             name=statement.target.id,
             kind=kind,
@@ -257,31 +267,26 @@ def _fields(node: ast.ClassDef, *, is_keyword_only: bool) -> Iterator[Parameter]
         )
 
 
-def _is_no_argument(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Call) and any(
-        k.arg == "init" and isinstance(k.value, ast.Constant) and k.value.value is False
-        for k in value.keywords
-    )
+def _constant(field: ast.expr | None, option: str) -> bool | None:
+    """What a field's call gives for an option, where that is `True` or `False`."""
+    keywords = field.keywords if isinstance(field, ast.Call) else []
+    given = [
+        k.value.value for k in keywords if k.arg == option and isinstance(k.value, ast.Constant)
+    ]
+    return bool(given[0]) if given else None
 
 
 def _field_default(value: ast.expr | None) -> str | None:
     if value is None:
         return None
     if isinstance(value, ast.Call) and last_name(value.func) == "field":
-        given = [k.value for k in value.keywords if k.arg in {"default", "default_factory"}]
+        given = [k.value for k in value.keywords if k.arg in {"default", "default_factory", None}]
         return written(given[0]) if given else None
     return written(value)
 
 
 def _is_dataclass(node: ast.expr) -> bool:
     return last_name(node.func if isinstance(node, ast.Call) else node) == "dataclass"
-
-
-def _true_keywords(node: ast.expr) -> frozenset[str]:
-    keywords = node.keywords if isinstance(node, ast.Call) else []
-    return frozenset(
-        k.arg for k in keywords if k.arg and isinstance(k.value, ast.Constant) and k.value.value
-    )
 
 
 def _same_type(left: str, right: str) -> bool:
