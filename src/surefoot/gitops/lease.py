@@ -26,6 +26,8 @@ from surefoot.vocabulary import RunId
 
 ORPHANS_S: Final = 30.0
 """How long to wait for the git commands of a holder that died."""
+_ENDED: Final = (b"Z", b"X")
+"""States of a process that only waits for its parent to ask (proc(5))."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,9 +223,10 @@ def _lock(fd: int, *, wait: bool) -> bool:
 
 
 def _started(pid: int) -> int:
-    """Field 22 of /proc/<pid>/stat, 0 when there is no such process."""
+    """Field 22 of /proc/<pid>/stat; 0 when there is no such process, or it has ended and its parent has not asked how."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return 0
-    return int(stat.rpartition(b")")[2].split()[19])
+    state, *fields = stat.rpartition(b")")[2].split()  # from field 3 on
+    return 0 if state in _ENDED else int(fields[18])

@@ -13,7 +13,7 @@ import pytest
 from surefoot.errors import LedgerError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.collect import Collected, collect_garbage, remove_run, remove_worktree
-from surefoot.gitops.lease import Home, Lease
+from surefoot.gitops.lease import Home, Lease, is_alive, read_note
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
@@ -75,6 +75,19 @@ def test_two_processes_never_use_one_run(user: ScratchRepository) -> None:
                 act()
         process.kill()
         process.wait()
+        reopen_workspace(found(user), RunId("run-1"), home=user.home).close()
+
+
+def test_a_process_that_nobody_has_waited_for_is_dead(user: ScratchRepository) -> None:
+    """Its parent may never do so, as a container's first process that takes no orphans up."""
+    with held(user, "run-1") as process:
+        note = read_note(Home(root=user.home).lease(RunId("run-1")))
+        assert note is not None
+        mark = f"{note.pid}:{note.started}"
+        assert is_alive(mark)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_alive(mark)
         reopen_workspace(found(user), RunId("run-1"), home=user.home).close()
 
 
