@@ -146,12 +146,12 @@ def _unusable(path: Path, answer: Output) -> RepositoryError:
 
 def _head(git: Git) -> tuple[CommitId, TreeId, str]:
     """Commit, tree and branch (full name, `HEAD` for none) that are checked out."""
-    names = ("HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
-    answer = git.run("rev-parse", *names, ok=None)
+    # Not `rev-parse --symbolic-full-name`, which says nothing where another ref is called HEAD, too.
+    branch = git.run("symbolic-ref", "-q", "HEAD", ok=None).line or _DETACHED
+    answer = git.run("rev-parse", "HEAD^{commit}", "HEAD^{tree}", ok=None)
     if answer.exit_code == 0:
-        commit, tree, branch = answer.line.split("\n")
+        commit, tree = answer.line.split("\n")
         return CommitId(commit), TreeId(tree), branch
-    branch = git.run("symbolic-ref", "-q", "HEAD", ok=None).line
     if git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=None).exit_code != 0:
         raise RepositoryError(
             "the repository has no commit yet; run `git add -A` and `git commit` first"

@@ -71,6 +71,19 @@ def test_a_broken_last_commit_is_not_taken_for_none(user: ScratchRepository) -> 
         Repository.discover(user.root, user.env)
 
 
+@pytest.mark.parametrize("name", ["refs/heads/HEAD", "refs/tags/HEAD", "refs/remotes/HEAD/HEAD"])
+def test_a_ref_that_is_called_head_is_not_taken_for_it(user: ScratchRepository, name: str) -> None:
+    """Other tools make such refs, and git works beside them, with a warning."""
+    older = user.git("rev-parse", "HEAD")
+    head = user.commit({"new.py": "1\n"})
+    user.git("update-ref", name, older)
+    found = Repository.discover(user.root, user.env)
+    assert (found.head, found.branch) == (head, "refs/heads/main")
+    assert found.tree == user.git("rev-parse", f"{head}^{{tree}}")
+    user.git("checkout", "-q", "--detach")
+    assert Repository.discover(user.root, user.env).branch == "HEAD"
+
+
 def test_every_unusable_place_is_one_sentence_with_the_mend(
     user: ScratchRepository, tmp_path: Path
 ) -> None:
