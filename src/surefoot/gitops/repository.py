@@ -1,6 +1,8 @@
 """The user's repository, as it is found; nothing here writes."""
 
 import os
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +14,7 @@ from surefoot.gitops.refs import BRANCHES
 from surefoot.vocabulary import CommitId, TreeId
 
 _DETACHED: Final = "HEAD"
+_DISTRUSTED: Final = re.compile(r"repository at '(.*?)'\n", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +134,12 @@ def _no_checkout(path: Path, *, bare: bool, inside_git: bool) -> RepositoryError
 
 def _unusable(path: Path, answer: Output) -> RepositoryError:
     if "dubious ownership" in answer.stderr:
+        # Git trusts only the folder that it names itself, by its whole path.
+        named = _DISTRUSTED.search(answer.stderr)
+        folder = named[1] if named else str(path.resolve())
         return RepositoryError(
-            f"git does not trust {str(path)!r} because another user owns it; "
-            f"run `git config --global --add safe.directory {path}`"
+            f"git does not trust {folder!r} because another user owns it; "
+            f"run `git config --global --add safe.directory {shlex.quote(folder)}`"
         )
     if "not a git repository" in answer.stderr:
         return RepositoryError(

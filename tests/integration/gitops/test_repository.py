@@ -1,6 +1,7 @@
 """What a run can start from, and one sentence with the mend for everything else."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -69,6 +70,29 @@ def test_a_broken_last_commit_is_not_taken_for_none(user: ScratchRepository) -> 
     (user.root / ".git" / "objects" / commit[:2] / commit[2:]).unlink()
     with pytest.raises(RepositoryError, match="git fsck"):
         Repository.discover(user.root, user.env)
+
+
+def test_a_checkout_of_another_user_is_trusted_by_the_command_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a subfolder, named as the folder where one stands, and with a space in the path."""
+    user = ScratchRepository.create(tmp_path / "a b", os.environ["PATH"])
+    user.commit({"src/app.py": "1\n"})
+    shim = tmp_path / "shim"
+    shim.mkdir()
+    (shim / "git").write_text(
+        "#!/bin/sh\nexport GIT_TEST_ASSUME_DIFFERENT_OWNER=1\n"
+        f'PATH={user.env["PATH"]}\nexec git "$@"\n'
+    )
+    (shim / "git").chmod(0o755)
+    foreign = {**user.env, "PATH": f"{shim}:{user.env['PATH']}"}
+    monkeypatch.chdir(user.root / "src")
+    with pytest.raises(RepositoryError, match="another user owns it") as caught:
+        Repository.discover(Path(), foreign)
+    program, *words = shlex.split(str(caught.value).split("`")[1])
+    assert program == "git"
+    user.git(*words)
+    assert Repository.discover(Path(), foreign).root == user.root
 
 
 @pytest.mark.parametrize("name", ["refs/heads/HEAD", "refs/tags/HEAD", "refs/remotes/HEAD/HEAD"])
