@@ -94,10 +94,11 @@ def start(
     Raises:
         LockedError: The repository is locked.
         UsageError: A run of that id was begun before.
-        RepositoryError: No branch is checked out, or one lies where those of runs need a folder.
+        RepositoryError: No branch of the user's is checked out, or one lies where those of runs need a folder.
         SurefootError: Something is missing; nothing was changed.
     """
-    project.repository.require_branch()
+    if request.assignment is None:  # a unit goes to the branch of its plan run
+        project.repository.require_branch()
     project.require_unlocked()
     run_id = run_id or new_run_id(project, around)
     refuse_workspace(project.repository, run_id, home=project.home)
@@ -167,7 +168,9 @@ def resume(
 
     Raises:
         UsageError: The run has ended for good.
+        RepositoryError: The user has the run's branch checked out.
     """
+    project.repository.refuse_branch_of(run_id)
     project.require_unlocked()
     with (
         open_ledger(project, run_id, around) as ledger,

@@ -21,7 +21,7 @@ from typing import Final
 
 from surefoot.errors import UsageError
 from surefoot.gitops.files import mended, remove_tree
-from surefoot.gitops.refs import checked
+from surefoot.gitops.refs import BRANCHES, checked
 from surefoot.vocabulary import RunId
 
 ORPHANS_S: Final = 30.0
@@ -178,6 +178,12 @@ def read_note(path: Path) -> Note | None:
         return _parse(path.read_bytes())
     except OSError:
         return None
+
+
+def is_worktree(checkout: Path, branch: str) -> bool:
+    """Whether a checkout that is on a branch (full name) is where a run works: its lease lies beside it, in whatever home."""
+    leases = checkout.parent / ".leases"
+    return branch == f"{BRANCHES}{checkout.name}" and (leases / checkout.name).exists()
 
 
 def clear_scratch(home: Home, run_id: RunId) -> None:

@@ -10,8 +10,9 @@ from typing import Final, Self
 
 from surefoot.errors import RepositoryError
 from surefoot.gitops.git import Git, Output, check_git
-from surefoot.gitops.refs import BRANCHES
-from surefoot.vocabulary import CommitId, TreeId
+from surefoot.gitops.lease import is_worktree
+from surefoot.gitops.refs import BRANCHES, branch_of, kept, load, refs_of
+from surefoot.vocabulary import CommitId, RunId, TreeId
 
 _DETACHED: Final = "HEAD"
 _DISTRUSTED: Final = re.compile(r"repository at '(.*?)'\n", re.DOTALL)
@@ -49,7 +50,7 @@ class Repository:
         git = Git(_readable(path), shell)
         root, git_dir, common_dir = _folders(git, path)
         head, tree, branch = _head(git)
-        if branch.startswith(BRANCHES):
+        if is_worktree(root, branch):
             raise RepositoryError(
                 f"this is the worktree of a run ({branch!r}); run in your own checkout instead"
             )
@@ -65,15 +66,33 @@ class Repository:
         )
 
     def require_branch(self) -> None:
-        """Refuse where work would have no branch to go to.
+        """Refuse where work would have no branch of the user's to go to.
 
         Raises:
-            RepositoryError: HEAD is detached.
+            RepositoryError: HEAD is detached, or on the branch of a run.
         """
         if self.branch == _DETACHED:
             raise RepositoryError(
                 "HEAD is detached, so there is no branch to put the work on; run `git switch -c NAME` first"
             )
+        if self.branch.startswith(BRANCHES):
+            self.refuse_branch_of(RunId(self.branch.removeprefix(BRANCHES)))
+
+    def refuse_branch_of(self, run_id: RunId) -> None:
+        """Refuse where the branch of this run is checked out, to be looked at: the run alone moves it.
+
+        Raises:
+            RepositoryError: It is.
+        """
+        git = self.git()
+        # Without such a ref it is a branch of the user's, and what its name ends in may be no run id.
+        if self.branch != branch_of(run_id) or kept(run_id, "run") not in refs_of(git, run_id):
+            return
+        known = load(git, run_id)
+        back = known.branch.removeprefix("refs/heads/") if known else "NAME"
+        raise RepositoryError(
+            f"the branch of run {run_id} is checked out here; run `git switch {back}` first"
+        )
 
     def is_tracked(self, path: str) -> bool:
         """Whether git tracks a path of the checkout, or anything below it; where git cannot say, too."""

@@ -12,11 +12,13 @@ import pytest
 
 from surefoot.errors import EnvironmentBrokenError, RepositoryError
 from surefoot.gitops import Git, Repository, check_git
+from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.reading import tree_checkout, tree_diff, tree_exists
+from surefoot.gitops.workspace import open_workspace
 from surefoot.interrupts import uninterrupted
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
-from surefoot.values import TreeId
+from surefoot.values import RunId, TreeId
 
 
 def test_a_checkout_is_known_by_its_folders_commit_tree_and_branch(user: ScratchRepository) -> None:
@@ -111,7 +113,7 @@ def test_a_ref_that_is_called_head_is_not_taken_for_it(user: ScratchRepository, 
 def test_every_unusable_place_is_one_sentence_with_the_mend(
     user: ScratchRepository, tmp_path: Path
 ) -> None:
-    """Not a repository, bare, no commit, missing, a file, inside `.git`, a run's own branch, broken settings."""
+    """Not a repository, bare, no commit, missing, a file, inside `.git`, a run's worktree, broken settings."""
     (tmp_path / "empty").mkdir()
     user.git("clone", "-q", "--bare", ".", "../bare.git")
     unborn = ScratchRepository.create(tmp_path / "unborn", os.environ["PATH"])
@@ -129,13 +131,33 @@ def test_every_unusable_place_is_one_sentence_with_the_mend(
     assert "No such file" in said(tmp_path / "missing")
     assert "Not a directory" in said(user.root / "README.md")
     assert "inside git's own folder" in said(user.root / ".git")
-    user.git("switch", "-q", "-c", "surefoot/run-1")
-    assert "own checkout" in said(user.root)
+    with open_workspace(
+        Repository.discover(user.root, user.env), RunId("run-1"), home=user.home
+    ) as workspace:
+        assert "own checkout" in said(workspace.path)
     user.git("checkout", "-q", "--detach")
     with pytest.raises(RepositoryError, match="git switch -c"):
         Repository.discover(user.root, user.env).require_branch()
     (user.root / ".git" / "config").write_text("[broken\n")
     assert "mend that" in said(user.root)
+
+
+def test_a_runs_branch_can_be_looked_at_in_the_users_checkout(user: ScratchRepository) -> None:
+    """A run neither starts from it nor goes on with it; a branch of the user's with such a name is his."""
+    run_id = RunId("run-1")
+    open_workspace(Repository.discover(user.root, user.env), run_id, home=user.home).close()
+    remove_worktree(Repository.discover(user.root, user.env), run_id, user.home)
+    user.git("switch", "-q", "surefoot/run-1")
+    found = Repository.discover(user.root, user.env)
+    assert found.branch == "refs/heads/surefoot/run-1"
+    told = r"branch of run run-1 is checked out .*`git switch main`"
+    with pytest.raises(RepositoryError, match=told):
+        found.require_branch()
+    with pytest.raises(RepositoryError, match=told):
+        found.refuse_branch_of(run_id)
+    found.refuse_branch_of(RunId("run-2"))
+    user.git("switch", "-q", "-c", "surefoot/mine/x")
+    Repository.discover(user.root, user.env).require_branch()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
