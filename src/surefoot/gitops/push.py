@@ -20,7 +20,7 @@ _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=
 
 
 def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
-    """Make the run's branch on the remote of the user's branch `commit`; why it is not, in words, or empty.
+    """Make the run's branch `commit` on the remote that the user's branch is pushed to; why it is not, in words, or empty.
 
     The user's credentials are used, those that a program of his environment gives included; git asks nobody for any, and
     no hook of the user runs.
@@ -33,7 +33,7 @@ def push_branch(repository: Repository, run_id: RunId, commit: CommitId) -> str:
             branch = repository.branch.removeprefix("refs/heads/")
             return (
                 f"{branch} follows a branch of this repository, so there is no remote to push to; "
-                f"name one with `git config branch.{branch}.remote NAME`"
+                f"name one with `git config branch.{branch}.pushRemote NAME`"
             )
         # Forced: the branch is the run's alone, and a turn that was killed is done again.
         push = (remote, f"+{commit}:{name}")
@@ -56,8 +56,11 @@ def _git(repository: Repository) -> Git:
 
 
 def _remote(repository: Repository, git: Git) -> str:
+    """Where the user's own `git push` goes from his branch, in git's order (git-config(1), `remote.pushDefault`)."""
     branch = repository.branch.removeprefix("refs/heads/")
-    return git.run("config", f"branch.{branch}.remote", ok=(0, 1)).line or "origin"
+    names = (f"branch.{branch}.pushRemote", "remote.pushDefault", f"branch.{branch}.remote")
+    found = (git.run("config", name, ok=(0, 1)).line for name in names)
+    return next(filter(None, found), "origin")
 
 
 def _said(error: GitError | EnvironmentBrokenError) -> str:

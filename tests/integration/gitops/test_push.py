@@ -159,6 +159,26 @@ def test_a_branch_that_follows_one_of_the_same_repository_has_no_remote(
     assert "surefoot" not in user.git("for-each-ref")
 
 
+def test_the_remote_is_that_of_the_users_own_push(user: ScratchRepository) -> None:
+    """A branch's remote for pushing comes before that of all branches, and both before the one that it is fetched from."""
+    for name in ("origin", "up", "fork", "own"):
+        user.git("init", "--quiet", "--bare", f"../{name}.git")
+        user.git("remote", "add", name, str(user.folder / f"{name}.git"))
+    settings = {
+        "origin": ("branch.main.merge", "refs/heads/main"),
+        "up": ("branch.main.remote", "up"),
+        "fork": ("remote.pushDefault", "fork"),
+        "own": ("branch.main.pushRemote", "own"),
+    }
+    there = f"{user.git('rev-parse', 'HEAD')} refs/heads/surefoot/{RUN}"
+    for name, setting in settings.items():
+        user.git("config", *setting)
+        assert pushed(user) == ""
+        assert heads(user, f"{name}.git") == there
+        user.at(user.folder / f"{name}.git").git("update-ref", "-d", f"refs/heads/surefoot/{RUN}")
+        assert not any(heads(user, f"{other}.git") for other in settings)
+
+
 def test_the_ssh_program_of_the_environment_is_used(user: ScratchRepository) -> None:
     """With the key that it was given, as the user's own `git push` would."""
     user.git("init", "--quiet", "--bare", "../far.git")
