@@ -592,6 +592,8 @@ def test_a_run_killed_after_its_last_event_is_finished_by_resume(
     """Report and summary are written and the worktree is given back; a second time there is nothing to resume."""
     opened(project, around, scripted, RunStatus.COMPLETE)
     folder = project.runs / RUN
+    # As a git leaves it that was killed with the run.
+    (project.repository.common_dir / "refs" / "surefoot" / RUN / "ledger.lock").touch()
     assert resume(project, RUN, around).status is RunStatus.COMPLETE
     assert json.loads((folder / "summary.json").read_text())["status"] == "complete"
     assert (folder / "report.md").exists()

@@ -111,13 +111,14 @@ def accept(
     place = Home(root=home.resolve())
     lease = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
     try:
-        git = repository.git()
+        git = repository.git().bound(holds=(lease,))
         clear(repository, place.accept(run_id))
         known = refs.load(git, run_id)
         if known is None:
             raise AcceptError(
                 f"the repository at {str(repository.root)!r} holds no work of run {run_id}; it was rejected or collected"
             )
+        refs.unlock_accepted(repository.common_dir, run_id)
         onto = _checked_out(repository, git, place, run_id, known)
         done = _accepted_before(git, known)
         if done is not None:
@@ -157,7 +158,8 @@ def reject(repository: Repository, run_id: RunId, home: Path) -> Removed:
     if known is not None and known.accepted is not None:
         lease = Lease.take(place.accept_lease(run_id), run_id, repository.common_dir)
         try:
-            take_back_killed(repository, git, run_id, known)
+            refs.unlock_accepted(repository.common_dir, run_id)
+            take_back_killed(repository, git.bound(holds=(lease,)), run_id, known)
         finally:
             lease.discard()
     return remove_run(repository, run_id, home)

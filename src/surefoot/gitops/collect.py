@@ -51,6 +51,7 @@ def remove_worktree(repository: Repository, run_id: RunId, home: Path) -> Remove
     """
     place = Home(root=home.resolve())
     with _leases(repository.common_dir, run_id, place):
+        refs.unlock(repository.common_dir, run_id)
         return Removed(worktrees=_drop_files(repository, run_id, place))
 
 

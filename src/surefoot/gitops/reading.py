@@ -7,8 +7,9 @@ from pathlib import Path
 
 from surefoot.gitops.carried import Carried
 from surefoot.gitops.files import mended, parents, remove_tree
+from surefoot.gitops.lease import Home, Lease
 from surefoot.gitops.objects import Objects
-from surefoot.gitops.refs import publish_head, published_head
+from surefoot.gitops.refs import publish_head, published_head, unlock
 from surefoot.gitops.repository import Repository
 from surefoot.gitops.worktree_git import FULL, fill
 from surefoot.values import Diff, RunId, TreeId
@@ -30,9 +31,21 @@ def text_files(repository: Repository, tree: TreeId) -> tuple[str, ...]:
     return tuple(filter(is_unicode, tree_files(repository, tree)))
 
 
-def publish_ledger_head(repository: Repository, run_id: RunId, head: str) -> None:
-    """As `refs.publish_head`."""
-    publish_head(repository.git(), run_id, head)
+def publish_ledger_head(
+    repository: Repository, run_id: RunId, head: str, *, home: Path | None = None
+) -> None:
+    """As `refs.publish_head`. With the run's `home` also where a git that was killed has left a lock, unless somebody uses the run."""
+    git = repository.git()
+    path = None if home is None else Home(root=home.resolve()).lease(run_id)
+    lease = None if path is None else Lease.attempt(path, repository.common_dir)
+    if lease is None:
+        publish_head(git, run_id, head)
+        return
+    try:
+        unlock(repository.common_dir, run_id)
+        publish_head(git.bound(holds=(lease,)), run_id, head)
+    finally:
+        lease.release()
 
 
 def ledger_head(repository: Repository, run_id: RunId) -> str | None:

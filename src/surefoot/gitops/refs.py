@@ -26,6 +26,8 @@ from surefoot.vocabulary import CommitId, RunId
 BRANCHES: Final = "refs/heads/surefoot/"
 KEPT: Final = "refs/surefoot/"
 _PLACES: Final = tuple(prefix.removesuffix("/") for prefix in (BRANCHES, KEPT))
+_ACCEPTED: Final = ("accepted", "onto")
+"""The refs that `accept` alone writes, whoever has the run open."""
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -216,7 +218,7 @@ def keep_accepted(git: Git, run_id: RunId, commit: CommitId, onto: CommitId) -> 
 
 def forget_accepted(git: Git, run_id: RunId) -> None:
     """Take back what `keep_accepted` has kept: nothing of it is on the branch, or half on its way there."""
-    delete(git, all_refs(git, kept(run_id, "accepted"), kept(run_id, "onto")))
+    delete(git, all_refs(git, *(kept(run_id, name) for name in _ACCEPTED)))
 
 
 def _note(git: Git, said: Mapping[str, str]) -> str:
@@ -311,6 +313,13 @@ def unlock(common_dir: Path, run_id: RunId) -> None:
             (common_dir / f"{branch_of(run_id)}.lock").unlink(missing_ok=True)
         for lock in (common_dir / kept(run_id, "")).glob("*.lock"):
             lock.unlink(missing_ok=True)
+
+
+def unlock_accepted(common_dir: Path, run_id: RunId) -> None:
+    """As `unlock`, of the refs that `accept` alone writes; the caller holds its lease."""
+    with mended("remove a stale lock"):
+        for name in _ACCEPTED:
+            (common_dir / f"{kept(run_id, name)}.lock").unlink(missing_ok=True)
 
 
 def _line(change: RefChange) -> bytes:

@@ -536,6 +536,18 @@ def test_a_lock_that_another_git_has_left_is_told_and_nothing_changes(
     assert user.git("status", "--porcelain") == " M README.md\nM  run.sh"
 
 
+@pytest.mark.parametrize("name", ["accepted", "onto"])
+def test_a_lock_that_a_killed_accept_has_left_at_its_own_refs_goes(
+    user: ScratchRepository, name: str
+) -> None:
+    """The user's git has no part in it, and would not know how to mend it."""
+    run(user)
+    lock = user.root / ".git" / "refs" / "surefoot" / "run-1" / f"{name}.lock"
+    lock.touch()
+    assert take(user).commit == user.git("rev-parse", "main")
+    assert not lock.exists()
+
+
 def test_a_locked_index_is_told_as_git_tells_it(user: ScratchRepository) -> None:
     """Nothing was moved, so that there is nothing to take back, then or later."""
     run(user)

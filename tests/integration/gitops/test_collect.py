@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.errors import LedgerError, RepositoryError, UsageError
+from surefoot.errors import GitError, LedgerError, RepositoryError, UsageError
 from surefoot.gitops import Repository
 from surefoot.gitops.collect import Collected, collect_garbage, remove_run, remove_worktree
 from surefoot.gitops.lease import Home, Lease, is_alive, read_note
+from surefoot.gitops.reading import ledger_head, publish_ledger_head
 from surefoot.gitops.workspace import open_workspace, reopen_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository
@@ -194,6 +195,24 @@ def test_a_finished_worktree_goes_and_the_refs_stay(user: ScratchRepository) -> 
     with reopen_workspace(found(user), run_id, home=user.home) as workspace:
         assert workspace.head[0] == commit
         assert (workspace.path / "src" / "app.py").read_text() == "run-1\n"
+
+
+def test_a_lock_that_a_killed_git_has_left_at_a_runs_ref_goes(user: ScratchRepository) -> None:
+    """When the end of its ledger is kept, and with its worktree; one of a run that is in use stays."""
+    run_id, repository = run(user, "run-1"), found(user)
+    lock = user.root / ".git" / "refs" / "surefoot" / "run-1" / "ledger.lock"
+    lock.touch()
+    publish_ledger_head(repository, run_id, "1", home=user.home)
+    assert (ledger_head(repository, run_id), lock.exists()) == ("1", False)
+    lock.touch()
+    remove_worktree(repository, run_id, user.home)
+    assert not lock.exists()
+    with held(user, "run-2"):
+        other = lock.parents[1] / "run-2" / "ledger.lock"
+        publish_ledger_head(repository, RunId("run-2"), "2", home=user.home)
+        other.touch()
+        with pytest.raises(GitError, match=r"ledger\.lock"):
+            publish_ledger_head(repository, RunId("run-2"), "3", home=user.home)
 
 
 def test_collection_spares_the_living_the_kept_and_the_users_own(user: ScratchRepository) -> None:
