@@ -996,13 +996,41 @@ def test_what_fails_on_each_fresh_tree_is_no_chance(surefoot: Surefoot, tmp_path
     assert told == set()
 
 
+NESTED = "mkdir -p demo && cd demo && mkdir -p .git/objects .git/refs && echo 'ref: refs/heads/x' > .git/HEAD"
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (NESTED, r"nothing can be kept, and no test was run: a nested git repository[^\n]*demo"),
+        ("touch $(printf 'demo\\377')", r"the name 'demo\\udcff' is not UTF-8"),
+    ],
+    ids=["a repository", "a name"],
+)
+def test_what_no_tree_can_hold_is_told_while_it_can_be_mended(
+    surefoot: Surefoot, tmp_path: Path, left: str, told: str
+) -> None:
+    """The next prompt names it, as long as it is there, and the edit beside it is kept."""
+    root = repository(tmp_path, BUG)
+    mend = {
+        "purpose": "tool_call",
+        "pattern": f"STILL OPEN: {told}",
+        "reply": call("shell", command="rm -rf demo*"),
+    }
+    rules = script([BUG_EDITS[3], call("shell", command=left), done()], [mend])
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", rules, "--strategy", "agent")
+    assert (run["status"], run["files"]) == ("complete", ["till/money.py"]), run["reason"]
+    seen = events(surefoot, root, run["run_id"])
+    tools = [e["tool"] for e in seen if e["kind"] == "tool.labelled"]
+    assert len(tools) == 3, tools
+
+
 def test_what_no_tree_can_hold_fails_the_turn_not_the_run(
     surefoot: Surefoot, tmp_path: Path
 ) -> None:
     """A git repository inside the worktree cannot be kept: the turn is put back, the reason told, and the run ends."""
     root = repository(tmp_path, BUG)
-    nested = "mkdir -p demo && cd demo && mkdir -p .git/objects .git/refs && echo 'ref: refs/heads/x' > .git/HEAD"
-    answers = [call("shell", command=nested), done()]
+    answers = [call("shell", command=NESTED), done()]
     run = solve(surefoot, root, "`receipt` shows 2.5 for 250", answers, "--strategy", "agent")
     assert run["status"] in ("blocked", "paused"), run
     assert surefoot("verify", cwd=root).returncode == 0

@@ -4,11 +4,12 @@ The verdict stays the kernel's: what passes here is proved again, on a fresh tre
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
 from surefoot.codec import encode
+from surefoot.errors import GitError
 from surefoot.events.work import ran
 from surefoot.kernel.evidence import idle, is_whole
 from surefoot.kernel.ports import Notebook, Suite, TurnInput, Workspace
@@ -16,6 +17,7 @@ from surefoot.kernel.rewritten import both_of, grown_in
 from surefoot.kernel.standing import examples_changed, is_test_by
 from surefoot.kernel.steady import function_of, steadied, unsteady
 from surefoot.values import SETTLED, Diff, TestReport, TreeId
+from surefoot.vocabulary import is_unicode
 
 _FEW: Final = 5
 _DETAIL: Final = 1_200
@@ -60,9 +62,11 @@ class Checks:
 
     def told(self, checked: Checked) -> str:
         """The state of the tests for a prompt: counts, and the failures with their last words."""
-        report = checked.report
+        report, complaints = checked.report, checked.complaints
         if report.state not in SETTLED:
-            return f"The test run is unusable ({report.state}): {report.reason or report.output[-_DETAIL:]}"
+            told = f"The test run is unusable ({report.state}): {report.reason or report.output[-_DETAIL:]}"
+            more = [f"STILL OPEN: {c}" for c in complaints if c != _unusable(report)]
+            return "\n".join((told, *more))
         lines = [f"{len(report.passing)} pass, {len(report.failing)} fail."]
         for test_id in report.failing[:_FEW]:
             result = report.result(test_id)
@@ -70,7 +74,7 @@ class Checks:
             lines.append(f"FAILED {test_id}\n{told}".rstrip())
         if len(report.failing) > _FEW:
             lines.append(f"… and {len(report.failing) - _FEW} more")
-        lines += [f"STILL OPEN: {complaint}" for complaint in checked.complaints]
+        lines += [f"STILL OPEN: {complaint}" for complaint in complaints]
         return "\n".join(lines)
 
     def _look(self, tree: TreeId) -> Checked:
@@ -88,9 +92,12 @@ class Checks:
 
     def _against(self, report: TestReport, tree: TreeId) -> tuple[str, ...]:
         diff = self._workspace.diff(self._task.base_tree, tree)
+        odd = [path for path in diff.paths if not is_unicode(path)]
+        if odd:  # no record could name it, so that nobody else can be asked
+            return (f"the name {odd[0]!r} is not UTF-8; give the file another one, or remove it",)
         found = [*self._guarded(diff), *self._objected(tree)]
         if not is_whole(report, self._task.baseline):
-            found.append(f"the test run is unusable ({report.state}): {report.reason}"[:_DETAIL])
+            found.append(_unusable(report))
             return tuple(found)
         loose = self._loose(report)
         report, before = steadied(report, loose), steadied(self._task.baseline, loose)
@@ -177,6 +184,16 @@ class Checks:
             return []
         mend = "let each fail without it, or join it with one that does"
         return [f"pass without the change, so they show nothing ({mend}): {_names(shown)}"]
+
+
+def unkept(last: Checked, error: GitError) -> Checked:
+    """What stands against a worktree that git cannot make a tree of, beside the tests of the last one that it could."""
+    told = f"nothing can be kept, and no test was run: {error.stderr.strip()}"[:_DETAIL]
+    return replace(last, complaints=(told,))
+
+
+def _unusable(report: TestReport) -> str:
+    return f"the test run is unusable ({report.state}): {report.reason}"[:_DETAIL]
 
 
 def _names(ids: Sequence[str]) -> str:

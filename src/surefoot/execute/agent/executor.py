@@ -63,10 +63,11 @@ from surefoot.decisions.tool_call import (
     shape_of,
 )
 from surefoot.decisions.tool_result import TOOL_RESULT, ToolResultQuestion, step_score, value
+from surefoot.errors import GitError
 from surefoot.events.orchestration import PlanRevised
 from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
-from surefoot.execute.agent.checks import Checked, Checks
+from surefoot.execute.agent.checks import Checked, Checks, unkept
 from surefoot.execute.agent.guides import Guides, worked_on
 from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated, remembered
 from surefoot.kernel.asking import ask
@@ -215,7 +216,7 @@ class _Turn:
         self._map = ports.around.overview(
             ports.workspace, task.tree, self._issue(), asker.context_tokens // _MAP_SHARE
         )
-        self._tree = task.tree
+        self._tree, self._is_kept = task.tree, True
         self._checked = ports.checks.look(task.tree)
 
     def run(self) -> TurnOutput:
@@ -466,7 +467,7 @@ class _Turn:
         was, began = self._checked, clock.monotonic()
         outcome = p.toolbox.call(call, p.workspace)
         wall_s = clock.monotonic() - began
-        if outcome.changed:
+        if outcome.changed or not self._is_kept:
             self._look()
         self._taken.append(Taken(call=remembered(call, p.workspace.path), outcome=outcome))
         result = ruled(
@@ -513,7 +514,7 @@ class _Turn:
         """Ask the person for approval, or for words; both are recorded, and words are known from then on."""
         p = self._p
         why = "the executor cannot go on without a person's word"
-        diff = p.workspace.diff(p.task.tree, p.workspace.snapshot()) if approval else None
+        diff = p.workspace.diff(p.task.tree, self._tree) if approval else None
         answer = ask(p.around.person, p.notebook, question, why, approval=approval, diff=diff)
         if answer.text:
             self._facts.append(f"{answer.who} said to {question!r}: {answer.text}")
@@ -533,8 +534,15 @@ class _Turn:
     # --- checks ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        self._tree = self._p.workspace.snapshot()
-        self._checked = self._p.checks.look(self._tree)
+        """See what the tests say of the worktree; where no tree can hold it, that is what stands against it."""
+        try:
+            self._tree = self._p.workspace.snapshot()
+        except GitError as error:
+            self._is_kept = False
+            self._checked = unkept(self._checked, error)
+        else:
+            self._is_kept = True
+            self._checked = self._p.checks.look(self._tree)
 
     def _now(self, path: str) -> str:
         """A file as it is now."""
