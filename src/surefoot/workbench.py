@@ -25,7 +25,8 @@ from surefoot.kernel.ports import (
 )
 from surefoot.settings import LspSettings, McpSettings
 from surefoot.suite import CommandPlan, SuitePlan, mounts, sees
-from surefoot.toolbox import Shelter, default_toolbox
+from surefoot.toolbox import Box, Shelter, default_toolbox
+from surefoot.toolbox.file_read import FileReader
 from surefoot.toolbox.forged import ForgingBox, Runner, Workshop
 from surefoot.toolbox.lsp import Language, LanguageServers, own_languages
 from surefoot.toolbox.mcp import McpServer, McpTools
@@ -99,6 +100,8 @@ class Workbench:
                 overview=self._overview,
                 person=self.person,
                 clock=self.clock,
+                read=Box((FileReader(outline, self.redact),), redact=self.redact).call,
+                redact=self.redact,
             ),
             capture=self.capture,
         )

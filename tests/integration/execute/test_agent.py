@@ -316,6 +316,31 @@ def test_a_mistake_is_told_and_mended(surefoot: Surefoot, tmp_path: Path) -> Non
     assert labels[3]["step_utility"] == -0.5
 
 
+def test_the_lines_that_were_read_are_shown_as_they_are_now(
+    surefoot: Surefoot, tmp_path: Path
+) -> None:
+    """Numbered, wherever an edit moved them; a model that does not see them there gives up here."""
+    rates = "".join(f"RATE_{n} = {n}\n" for n in range(600))
+    long = BUG["till/money.py"].replace("\n\n\ndef", f"\n\n{rates}\n\ndef")
+    root = repository(tmp_path, BUG | {"till/money.py": long})
+    first = long.splitlines().index("def show(cents):") + 1
+    noted = '"""Amounts."""\n\n# By the cent.'
+    answers = [
+        call("file_read", path="till/money.py", first_line=first, last_line=first + 2),
+        call("file_edit", path="till/money.py", search='"""Amounts."""', replace=noted),
+        done(),
+    ]
+    now = rf"as it is now:\ntill/money\.py, lines {first} to {first + 4} of \d+\n"
+    seen = {
+        "purpose": "tool_call",
+        "pattern": rf"(?s){now}(?!.*100:\.2f).*^{first + 4} \| [^\n]*100:\.1f",
+        "reply": BUG_EDITS[3],
+    }
+    model = script(answers, [seen])
+    run = solve_by(surefoot, root, "`receipt` shows 2.5 for 250", model, "--strategy", "agent")
+    assert run["status"] == "complete", run["reason"]
+
+
 def test_a_step_that_leads_nowhere_is_left(surefoot: Surefoot, tmp_path: Path) -> None:
     """A model that asks the same again twice in a row leaves the step there, and the check that follows says what to do."""
     root = repository(tmp_path, BUG)

@@ -14,6 +14,7 @@ from surefoot.execute.agent.prompt import (
     Scene,
     Taken,
     cut,
+    moved,
     offered,
     outdated,
     prompt_tokens,
@@ -44,6 +45,7 @@ from surefoot.values import (
     ToolCall,
     ToolOutcome,
     ToolSpec,
+    TreeId,
 )
 
 SPEC = ToolSpec(
@@ -71,6 +73,7 @@ def scene(outputs: list[str], tests: str = "1 fails", issue: str = "it is wrong"
         Taken(
             call=ToolCall(tool="file_read", parameters=f'{{"path":"{n}.py"}}'),
             outcome=ToolOutcome(ok=True, output=text),
+            tree=TreeId("t"),
         )
         for n, text in enumerate(outputs)
     )
@@ -251,25 +254,51 @@ def test_a_step_that_was_left_is_not_told_as_done() -> None:
 
 
 def test_a_file_that_changed_since_it_was_read_is_shown_as_it_is() -> None:
-    """Once, where it was read last; a file that nobody changed is shown as the tool told it."""
+    """Each part that was read, where it was read last; a file that nobody changed is shown as the tool told it."""
 
-    def read(path: str, text: str) -> Taken:
-        call = ToolCall(tool="file_read", parameters=json.dumps({"path": path}))
-        return Taken(call=call, outcome=ToolOutcome(ok=True, output=text))
+    def read(path: str, text: str, **part: int) -> Taken:
+        call = ToolCall(tool="file_read", parameters=json.dumps({"path": path, **part}))
+        return Taken(call=call, outcome=ToolOutcome(ok=True, output=text), tree=TreeId("t"))
 
     edit = Taken(
         call=ToolCall(tool="file_edit", parameters='{"path":"a.py"}'),
         outcome=ToolOutcome(ok=True, output="edited", changed=("a.py",)),
+        tree=TreeId("t"),
     )
-    taken = [read("a.py", "old one"), read("b.py", "other"), read("a.py", "old two"), edit]
-    assert outdated(taken) == {0: "a.py", 2: "a.py"}
-    told = question_for(
-        replace(scene([]), taken=tuple(taken), now={"a.py": "new text"}), asker(32_768)
-    ).history
-    assert told.count("a.py as it is now:\nnew text") == 1
-    assert "a.py changed since; below it stands as it is now" in told
+    taken = [
+        read("a.py", "old one"),
+        read("b.py", "other"),
+        read("a.py", "old two", first_line=9),
+        read("a.py", "old three"),
+        edit,
+    ]
+    assert outdated(taken) == (3, 2, 0)
+    now = {0: "new text", 2: "new part", 3: "new text"}
+    told = question_for(replace(scene([]), taken=tuple(taken), now=now), asker(32_768)).history
+    assert told.count("as it is now:\nnew text") == 1
+    assert told.count("as it is now:\nnew part") == 1
+    assert "it changed since; below it stands as it is now" in told
     assert "old" not in told.replace("older", "")
     assert "other" in told
+
+
+@pytest.mark.parametrize(
+    ("part", "grown", "shown"),
+    [
+        ({}, 9, {}),
+        ({"outline": True}, 9, {"outline": True}),
+        ({"first_line": 280, "last_line": 320}, 5, {"first_line": 280, "last_line": 325}),
+        ({"first_line": 280, "last_line": 320}, -5, {"first_line": 275, "last_line": 320}),
+        ({"first_line": 3}, -9, {"first_line": 1}),
+        ({"last_line": 20}, 2, {"last_line": 22}),
+    ],
+)
+def test_what_was_read_is_read_again_wherever_it_stands_now(
+    part: dict[str, object], grown: int, shown: dict[str, object]
+) -> None:
+    """Lines that came or went may have stood before it or in it, so the range is widened by them on that side."""
+    read = ToolCall(tool="file_read", parameters=json.dumps({"path": "a.py", **part}))
+    assert json.loads(moved(read, grown).parameters) == {"path": "a.py", **shown}
 
 
 @pytest.mark.parametrize("spelled", ["a/b.py", "./a/b.py", "a//./b.py", "{root}/a/b.py", "c/b.py"])
@@ -282,10 +311,10 @@ def test_a_file_is_remembered_by_one_name(tmp_path: Path, spelled: str) -> None:
     read = ToolCall(tool="file_read", parameters=json.dumps({"path": path, "first_line": 2}))
     edit = ToolCall(tool="file_edit", parameters=json.dumps({"path": "a/b.py"}))
     taken = [
-        Taken(call=remembered(read, tmp_path), outcome=ToolOutcome(ok=True, output="old")),
-        Taken(call=edit, outcome=ToolOutcome(ok=True, output="", changed=("a/b.py",))),
+        Taken(call=call, outcome=ToolOutcome(ok=True, output="", changed=changed), tree=TreeId("t"))
+        for call, changed in ((remembered(read, tmp_path), ()), (edit, ("a/b.py",)))
     ]
-    assert outdated(taken) == {0: "a/b.py"}
+    assert outdated(taken) == (0,)
     assert json.loads(taken[0].call.parameters)["first_line"] == 2
 
 

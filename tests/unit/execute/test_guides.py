@@ -7,6 +7,7 @@ from pathlib import Path
 
 from surefoot.execute.agent.guides import Guides, worked_on
 from surefoot.execute.agent.prompt import Taken
+from surefoot.policy.redaction import redact
 from surefoot.values import Diff, ToolCall, ToolOutcome, TreeId
 
 TREE = TreeId("t")
@@ -80,8 +81,18 @@ def test_what_is_worked_on_is_what_the_step_names_and_what_was_touched_last() ->
 
     def call(tool: str, path: str, *changed: str) -> Taken:
         made = ToolCall(tool=tool, parameters=f'{{"path":"{path}"}}')
-        return Taken(call=made, outcome=ToolOutcome(ok=True, output="", changed=changed))
+        return Taken(call=made, outcome=ToolOutcome(ok=True, output="", changed=changed), tree=TREE)
 
     taken = [call("file_read", "a.py"), call("ripgrep", "b"), call("shell", "", "c.py")]
     assert worked_on(("z.py", "a.py"), taken) == ("z.py", "a.py", "c.py")
     assert worked_on((), taken) == ("c.py", "a.py")
+
+
+def test_a_secret_in_a_guide_is_hidden_before_the_guide_is_cut() -> None:
+    """Half of one looks like none."""
+    token = f"ghp_{'a1B2' * 9}"
+    text = f"{'x' * 1_480} {token} {'y' * 3_000}"
+    assert redact(token) != token
+    told = Guides(Texts({"AGENTS.md": text}), TREE, redact).about(())
+    assert "left out" in told
+    assert "ghp_" not in told

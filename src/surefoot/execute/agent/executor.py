@@ -69,7 +69,7 @@ from surefoot.events.work import ToolCalled, ToolFinished
 from surefoot.execute.agent.asking import Asked, Asking
 from surefoot.execute.agent.checks import Checked, Checks, unkept
 from surefoot.execute.agent.guides import Guides, worked_on
-from surefoot.execute.agent.prompt import Scene, Taken, cut, offered, outdated, remembered
+from surefoot.execute.agent.prompt import Scene, Taken, cut, moved, offered, outdated, remembered
 from surefoot.kernel.asking import ask
 from surefoot.kernel.evidence import is_whole
 from surefoot.kernel.ports import (
@@ -93,6 +93,7 @@ from surefoot.values import (
     SandboxLevel,
     StepIntent,
     ToolCall,
+    ToolOutcome,
     TreeId,
     Usage,
 )
@@ -125,6 +126,10 @@ class Surroundings:
     sandbox: SandboxLevel
     overview: Callable[[Workspace, TreeId, str, int], str]
     """A map of the repository: workspace, tree, issue text, tokens."""
+    read: Callable[[ToolCall, Workspace], ToolOutcome]
+    """Does a call of `file_read` once more; no call of the turn, so that it is on no record."""
+    redact: Callable[[str], str]
+    """Hides secrets in what is cut before a model is shown it: half of one looks like none."""
     person: Person
     clock: Clock
 
@@ -211,7 +216,7 @@ class _Turn:
             record=ports.task.calls,
             seed=ports.task.seed,
         )
-        self._guides = Guides(ports.workspace, ports.task.base_tree)
+        self._guides = Guides(ports.workspace, ports.task.base_tree, ports.around.redact)
         task, asker = ports.task, ports.asker
         self._map = ports.around.overview(
             ports.workspace, task.tree, self._issue(), asker.context_tokens // _MAP_SHARE
@@ -442,7 +447,7 @@ class _Turn:
             tests=self._tests(),
             step=step,
             taken=tuple(self._taken),
-            now={path: self._now(path) for path in outdated(self._taken).values()},
+            now={place: self._again(self._taken[place]) for place in outdated(self._taken)},
             specs=specs,
         )
         return self._asking.ask(scene)
@@ -464,12 +469,13 @@ class _Turn:
         )
         repeated = (call, self._tree) in self._seen
         self._seen.add((call, self._tree))
-        was, began = self._checked, clock.monotonic()
+        was, tree, began = self._checked, self._tree, clock.monotonic()
         outcome = p.toolbox.call(call, p.workspace)
         wall_s = clock.monotonic() - began
         if outcome.changed or not self._is_kept:
             self._look()
-        self._taken.append(Taken(call=remembered(call, p.workspace.path), outcome=outcome))
+        known = remembered(call, p.workspace.path)
+        self._taken.append(Taken(call=known, outcome=outcome, tree=tree))
         result = ruled(
             TOOL_RESULT,
             ToolResultQuestion(
@@ -544,10 +550,14 @@ class _Turn:
             self._is_kept = True
             self._checked = self._p.checks.look(self._tree)
 
-    def _now(self, path: str) -> str:
-        """A file as it is now."""
-        data = self._p.workspace.read(self._tree, path)
-        return "it is not there any more" if data is None else data.decode(errors="replace")
+    def _again(self, one: Taken) -> str:
+        """What a read gives by now."""
+        was, now = (self._lines(tree, one.path) for tree in (one.tree, self._tree))
+        outcome = self._p.around.read(moved(one.call, now - was), self._p.workspace)
+        return outcome.output if outcome.ok else outcome.error
+
+    def _lines(self, tree: TreeId, path: str) -> int:
+        return (self._p.workspace.read(tree, path) or b"").count(b"\n")
 
     def _tests(self) -> str:
         return self._p.checks.told(self._checked)

@@ -4,7 +4,7 @@ As the convention of AGENTS.md has it, the guide that is nearest to a file goes 
 from the base, so that no turn writes its own, and are shown as data.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -25,8 +25,9 @@ _PATHS: Final = frozenset({"file_read", "file_edit", "lsp"})
 class Guides:
     """The guides of one tree."""
 
-    def __init__(self, trees: Trees, tree: TreeId) -> None:
-        self._trees, self._tree = trees, tree
+    def __init__(self, trees: Trees, tree: TreeId, redact: Callable[[str], str] = str) -> None:
+        """`redact` hides secrets before a guide is cut."""
+        self._trees, self._tree, self._redact = trees, tree, redact
         files = frozenset(trees.files(tree))
         self._root = [path for path in _ROOT if path in files]
         self._nested: dict[str, str] = {}
@@ -42,7 +43,7 @@ class Guides:
         for path in (*nested[:_MOST_NESTED], *self._root):
             data = self._trees.read(self._tree, path)
             if data is not None:
-                texts.setdefault(data.decode(errors="replace").strip(), path)
+                texts.setdefault(self._redact(data.decode(errors="replace").strip()), path)
         each = _CHARACTERS // max(1, len(texts))
         return "\n\n".join(f"{path}:\n{cut(text, each)}" for text, path in texts.items() if text)
 

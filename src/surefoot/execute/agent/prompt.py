@@ -19,6 +19,7 @@ from surefoot.values import (
     ToolCall,
     ToolOutcome,
     ToolSpec,
+    TreeId,
 )
 
 _READS: Final = "file_read"
@@ -58,6 +59,8 @@ class Taken:
 
     call: ToolCall
     outcome: ToolOutcome
+    tree: TreeId
+    """That it was made on."""
 
     @property
     def path(self) -> str:
@@ -107,8 +110,8 @@ class Scene:
     tests: str
     step: PlanStep
     taken: tuple[Taken, ...]
-    now: Mapping[str, str]
-    """Text of the files that changed after they were read."""
+    now: Mapping[int, str]
+    """What the calls at these places of `taken` give by now: `outdated` names them."""
     specs: tuple[ToolSpec, ...]
 
 
@@ -188,16 +191,26 @@ def _question(scene: Scene, characters: int) -> ToolCallQuestion:
     return replace(question, history=_history(taken, max(400, characters - fixed)))
 
 
-def outdated(taken: Sequence[Taken]) -> Mapping[int, str]:
-    """Places of calls that read a file which a later call changed, each with its path."""
-    found: dict[int, str] = {}
+def outdated(taken: Sequence[Taken]) -> tuple[int, ...]:
+    """Places of calls that read a file which a later call changed, the last first."""
+    found: list[int] = []
     changed: set[str] = set()
     for place in range(len(taken) - 1, -1, -1):
         one = taken[place]
-        if one.call.tool == _READS and one.outcome.ok:
-            found.update({place: one.path} if one.path in changed else {})
+        if one.call.tool == _READS and one.outcome.ok and one.path in changed:
+            found.append(place)
         changed.update(one.outcome.changed)
-    return found
+    return tuple(found)
+
+
+def moved(read: ToolCall, grown: int) -> ToolCall:
+    """The call for the same lines of a file that has by now so many more, or less: these may stand before them or in them."""
+    given: Any = json.loads(read.parameters)
+    if "first_line" in given:
+        given["first_line"] = max(1, given["first_line"] + min(0, grown))
+    if "last_line" in given:
+        given["last_line"] += max(0, grown)
+    return replace(read, parameters=canonical(given).decode())
 
 
 def remembered(call: ToolCall, root: Path) -> ToolCall:
@@ -220,15 +233,15 @@ def remembered(call: ToolCall, root: Path) -> ToolCall:
     return replace(call, parameters=canonical(whole).decode())
 
 
-def present(taken: Sequence[Taken], now: Mapping[str, str]) -> tuple[Taken, ...]:
-    """The calls, those of which the output is no longer true with the file as it is now: the last of a file, others point to it."""
-    shown: set[str] = set()
+def present(taken: Sequence[Taken], now: Mapping[int, str]) -> tuple[Taken, ...]:
+    """The calls, those of which the output is no longer true with what they give now: the last of its like, others point to it."""
+    shown: set[ToolCall] = set()
     made = list(taken)
-    for place, path in outdated(taken).items():
-        text = f"{path} as it is now:\n{now[path]}"
-        told = f"{path} changed since; below it stands as it is now" if path in shown else text
-        made[place] = replace(made[place], outcome=replace(made[place].outcome, output=told))
-        shown.add(path)
+    for place in outdated(taken):
+        one, text = made[place], f"as it is now:\n{now[place]}"
+        told = "it changed since; below it stands as it is now" if one.call in shown else text
+        made[place] = replace(one, outcome=replace(one.outcome, output=told))
+        shown.add(one.call)
     return tuple(made)
 
 
