@@ -113,6 +113,34 @@ def test_a_prompt_fits_whatever_was_said(outputs: list[str], tests: str, context
     assert "change it" in question.step
 
 
+@pytest.mark.parametrize("context", [4_096, 8_192, 16_384])
+def test_many_facts_and_a_long_plan_leave_room_for_the_issue(context: int) -> None:
+    """The newest facts are shown; a long plan or step is cut, and what is said of the issue is not what goes first."""
+    model = asker(context)
+    wordy = replace(STEP, description=f"change it {'very ' * 4_000}well")
+    was = scene(["read"], tests="1 fails " * 1_000, issue="it is wrong " * 1_000)
+    facts = tuple(f"fact {n} {'x' * 1_000}" for n in range(60))
+    long = replace(
+        was,
+        facts=facts,
+        step=wordy,
+        plan=replace(was.plan, steps=(wordy, STEP), analysis="a" * 9_000),
+    )
+    question = question_for(long, model)
+    text = "\n".join(str(getattr(question, name)) for name in question.__slots__)
+    assert model.count_tokens((Message(role="user", content=text),)) <= prompt_tokens(model)
+    assert len(question.issue) > prompt_tokens(model) // 3
+    assert question.facts[-1].startswith("fact 59")
+    assert "older ones left out" in question.facts[0]
+    assert question.step.startswith("change (modify): change it")
+
+
+def test_few_facts_are_all_shown_in_their_order() -> None:
+    """Nothing is said of any that are left out."""
+    facts = tuple(f"fact {n}" for n in range(60))
+    assert question_for(replace(scene([]), facts=facts), asker(8_192)).facts == facts
+
+
 def test_a_large_context_shows_every_output_whole() -> None:
     """What was read first is still there after many calls."""
     outputs = [f"line {n}\nmore of {n}" for n in range(20)]

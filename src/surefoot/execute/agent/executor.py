@@ -443,7 +443,7 @@ class _Turn:
             done=done,
             passed_over=self._passed_over,
             left=self._left,
-            facts=(*self._told, *self._remembered(), *self._facts),
+            facts=(*self._remembered(), *self._told, *self._facts),
             tests=self._tests(),
             step=step,
             taken=tuple(self._taken),
@@ -523,7 +523,8 @@ class _Turn:
         diff = p.workspace.diff(p.task.tree, self._tree) if approval else None
         answer = ask(p.around.person, p.notebook, question, why, approval=approval, diff=diff)
         if answer.text:
-            self._facts.append(f"{answer.who} said to {question!r}: {answer.text}")
+            said = p.around.redact(f"{answer.who} said to {question!r}: {answer.text}")
+            self._facts.append(said)
         return answer
 
     def _learn(self, learned: list[str]) -> None:

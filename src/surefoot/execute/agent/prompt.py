@@ -48,7 +48,16 @@ _HEAD_TOKENS: Final = 700
 _SMALL_ANSWER: Final = 700
 _LONGEST_ANSWER: Final = 4_096
 """Tokens; a file of some 300 lines. It is as much as older models give at most, and a longer answer is asked for once more with twice the room."""
-_SHARES: Final = {"repository": 0.2, "issue": 0.2, "tests": 0.2, "conventions": 0.05}
+_SHARES: Final = {
+    "repository": 0.2,
+    "issue": 0.2,
+    "tests": 0.2,
+    "facts": 0.15,
+    "plan": 0.1,
+    "step": 0.1,
+    "conventions": 0.05,
+}
+"""Of a question, at most; what they leave is for the calls."""
 _LINES: Final = 0.2
 """Share of the room for calls that is kept for those of which only a line is shown."""
 
@@ -107,6 +116,7 @@ class Scene:
     left: frozenset[str]
     """Those of them that ended without being done."""
     facts: tuple[str, ...]
+    """The oldest first."""
     tests: str
     step: PlanStep
     taken: tuple[Taken, ...]
@@ -180,11 +190,11 @@ def _question(scene: Scene, characters: int) -> ToolCallQuestion:
         conventions=cut(scene.conventions, share("conventions")),
         repository=cut(scene.repository, share("repository")),
         issue=cut(scene.issue, share("issue")),
-        plan=_plan(scene),
-        facts=scene.facts,
+        plan=cut(_plan(scene), share("plan")),
+        facts=_newest(scene.facts, share("facts")),
         tests=cut(scene.tests, share("tests")),
         history="",
-        step=_step(scene.step, scene.specs),
+        step=cut(_step(scene.step, scene.specs), share("step")),
     )
     fixed = sum(len(str(getattr(question, name))) for name in question.__slots__)
     taken = present(scene.taken, scene.now)
@@ -267,6 +277,19 @@ def _plan(scene: Scene) -> str:
     lines += [f"Shows the end: {told}" for told in scene.plan.verification]
     lines += [f"Beware: {risk}" for risk in scene.plan.risk_factors]
     return "\n".join(lines)
+
+
+def _newest(facts: Sequence[str], most: int) -> tuple[str, ...]:
+    """The last of them that fit, in their order; the very last is there in any case, cut where it has to be."""
+    kept: list[str] = []
+    for fact in reversed(facts):
+        if kept and len(fact) > most:
+            break
+        kept.append(cut(fact, most))
+        most -= len(fact)
+    older = len(facts) - len(kept)
+    gap = (f"[… {older} older ones left out …]",) if older else ()
+    return (*gap, *reversed(kept))
 
 
 def _step(step: PlanStep, specs: Sequence[ToolSpec]) -> str:
