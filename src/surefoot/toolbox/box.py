@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from referencing import Registry
 
 from surefoot import codec
-from surefoot.errors import SurefootError, UsageError
+from surefoot.errors import LedgerError, SurefootError, UsageError
+from surefoot.interrupts import raise_hidden
 from surefoot.kernel.ports import Workspace
 from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, named
-from surefoot.toolbox.misfit import misfit
+from surefoot.toolbox.misfit import flaw_of, misfit
 from surefoot.toolbox.specs import failed
 from surefoot.toolbox.tool import Tool
 from surefoot.values import ToolCall, ToolOutcome, ToolSpec
@@ -57,15 +57,25 @@ class Box:
         return tuple(entry.spec for entry in self._entries.values())
 
     def call(self, call: ToolCall, workspace: Workspace) -> ToolOutcome:
-        """As `Toolbox.call`. Text of an outcome is bounded, valid UTF-8 and free of control characters."""
+        """As `Toolbox.call`. Text of an outcome is bounded, valid UTF-8 and free of control characters.
+
+        Raises:
+            LedgerError: What a tool did cannot be recorded.
+        """
         try:
             outcome = self._run(call, workspace)
+        except LedgerError:
+            raise  # nothing may happen that cannot be recorded
         except (SurefootError, OSError) as error:
             outcome = failed(f"{call.tool}: {error}")
         except RecursionError:
             outcome = failed(
                 f"{call.tool}: what it was to read is nested too deeply; read a part of it"
             )
+        except Exception as error:  # noqa: BLE001  # named boundary: a broken tool is a failed call
+            raise_hidden(error)
+            broke = f"{type(error).__name__}: {error}"
+            outcome = failed(f"{call.tool}: it broke ({broke}); use another tool")
         return self._presentable(outcome)
 
     def _run(self, call: ToolCall, workspace: Workspace) -> ToolOutcome:
@@ -104,10 +114,11 @@ def _validator(spec: ToolSpec) -> Draft202012Validator:
     """Checks against the schema; what it refers to elsewhere is never fetched."""
     try:
         schema: object = json.loads(spec.schema)
-        if not isinstance(schema, dict):
-            raise UsageError(f"the schema of the tool {spec.name!r} is not a JSON object")
-        Draft202012Validator.check_schema(schema)
-    except (ValueError, SchemaError) as error:
-        reason = error.message if isinstance(error, SchemaError) else error
-        raise UsageError(f"the schema of the tool {spec.name!r} is none: {reason}") from error
+    except ValueError as error:
+        raise UsageError(f"the schema of the tool {spec.name!r} is none: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError(f"the schema of the tool {spec.name!r} is not a JSON object")
+    wrong = flaw_of(schema)
+    if wrong:
+        raise UsageError(f"the schema of the tool {spec.name!r} is none: {wrong}")
     return Draft202012Validator(schema, registry=Registry())

@@ -1,11 +1,12 @@
 """Why parameters do not fit a tool's schema: one exact sentence that a model can act on."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from jsonschema.exceptions import SchemaError, ValidationError
 from referencing.exceptions import Unresolvable
 
 from surefoot.toolbox.bounds import named
@@ -31,13 +32,28 @@ _EXPECTED: Final[Mapping[str, str]] = {
 }
 
 
+INAPPLICABLE: Final = (Unresolvable, RecursionError, ArithmeticError, ValueError, re.error)
+"""What a schema raises that was found to be one and cannot be applied to a value."""
+
+
+def flaw_of(schema: bool | Mapping[str, object]) -> str:
+    """Why a value is no JSON Schema; empty when it is one. Its patterns can be compiled, which takes more than that they look so."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return error.message
+    except (RecursionError, ArithmeticError, ValueError, re.error) as error:
+        return str(error)
+    return ""
+
+
 def misfit(
     spec: ToolSpec, validator: Draft202012Validator, parameters: Mapping[str, object]
 ) -> str | None:
     """What is wrong with the parameters of a call, or None when they fit."""
     try:
         errors = sorted(validator.iter_errors(parameters), key=_rank)
-    except (Unresolvable, RecursionError) as error:
+    except INAPPLICABLE as error:
         reason = type(error).__name__
         return f"the schema of {spec.name!r} cannot be applied ({reason}); use another tool"
     if not errors:

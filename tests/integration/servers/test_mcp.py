@@ -233,6 +233,10 @@ class TestLiar:
                 {"name": "x", "inputSchema": {"type": "object", "pattern": "("}},
                 "the schema of 'x' is none",
             ),
+            (
+                {"name": "x", "inputSchema": {"type": "object", "pattern": "a{99999999999}"}},
+                "the schema of 'x' is none",
+            ),
             ({"name": "x", "inputSchema": {"type": "object", "title": "x" * 20_000}}, "has 200"),
             ({"name": "x", "inputSchema": 1}, "inputSchema"),
         ],

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from surefoot.errors import GitError, UsageError
+from surefoot.errors import GitError, LedgerError, UsageError
 from surefoot.kernel.ports import Workspace
 from surefoot.policy.redaction import redact
 from surefoot.toolbox import Box
@@ -151,9 +151,9 @@ def test_an_unknown_tool_is_told_the_names() -> None:
 
 
 def test_a_tool_that_broke_is_an_outcome() -> None:
-    """With its words; what is a bug of ours is not hidden."""
+    """With its words; what is not expected of a tool is named by its kind."""
 
-    def breaks(error: Exception) -> Box:
+    def breaks(error: BaseException) -> Box:
         def run(parameters: Mapping[str, object]) -> ToolOutcome:
             raise error
 
@@ -163,8 +163,12 @@ def test_a_tool_that_broke_is_an_outcome() -> None:
         outcome = call({"path": "a"}, box=breaks(error))
         assert not outcome.ok
         assert outcome.error == f"probe: {error}"
-    with pytest.raises(ZeroDivisionError):
-        call({"path": "a"}, box=breaks(ZeroDivisionError()))
+    outcome = call({"path": "a"}, box=breaks(ZeroDivisionError("by nothing")))
+    assert not outcome.ok
+    assert outcome.error == "probe: it broke (ZeroDivisionError: by nothing); use another tool"
+    for beyond in (LedgerError("full"), KeyboardInterrupt()):
+        with pytest.raises(type(beyond)):
+            call({"path": "a"}, box=breaks(beyond))
 
 
 def test_what_is_left_of_a_token_in_the_middle_is_hidden() -> None:
@@ -202,7 +206,18 @@ def test_two_tools_of_one_name_are_refused() -> None:
         Box([Probe(echo), Probe(echo)])
 
 
-@pytest.mark.parametrize("schema", ["", "[]", "true", '{"type": "thing"}', '{"pattern": "("}'])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "",
+        "[]",
+        "true",
+        '{"type": "thing"}',
+        '{"pattern": "("}',
+        '{"pattern": "a{99999999999}"}',
+        '{"patternProperties": {"a{99999999999}": {}}}',
+    ],
+)
 def test_a_schema_that_is_none_is_refused(schema: str) -> None:
     """Before any call."""
     with pytest.raises(UsageError, match="the schema of the tool 'probe'"):
@@ -225,3 +240,10 @@ def test_a_schema_never_makes_us_hang(schema: str) -> None:
     """What it refers to elsewhere, to itself without end or to nothing cannot be applied, so the tool does not run."""
     outcome = call({}, box=Box([Probe(never, schema=schema)]))
     assert "the schema of 'probe' cannot be applied" in outcome.error
+
+
+def test_a_schema_that_breaks_on_a_value_is_told() -> None:
+    """A number that no float can hold is divided by one."""
+    schema = json.dumps({"properties": {"n": {"multipleOf": 0.5}}})
+    outcome = call({"n": 10**400}, box=Box([Probe(never, schema=schema)]))
+    assert outcome.error.startswith("the schema of 'probe' cannot be applied (OverflowError)")

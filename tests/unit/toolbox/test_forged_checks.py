@@ -36,6 +36,7 @@ def test_nothing_is_wrong_with_a_plain_function() -> None:
     ("changes", "said"),
     [
         ({"input_schema": '{"type":"nonsense"}'}, "input_schema is no JSON Schema"),
+        ({"input_schema": '{"pattern":"a{99999999999}"}'}, "input_schema is no JSON Schema"),
         ({"output_schema": '{"type":3}'}, "output_schema is no JSON Schema"),
         ({"source": "def errors(path)\n  return 1"}, "line 1: expected ':'"),
         ({"source": "errors = 1"}, "no function 'errors'"),

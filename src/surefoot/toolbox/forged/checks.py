@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from referencing import Registry
 
 from surefoot.syntax import tree_of
 from surefoot.toolbox import units
 from surefoot.toolbox.bounds import named
 from surefoot.toolbox.forged.artifact import Artifact
+from surefoot.toolbox.misfit import flaw_of
 
 STATE: Final = "state"
 """The parameter by which a function gets its state."""
@@ -63,10 +63,9 @@ def takes_state(source: str, method: str) -> bool:
 
 def _flaws(artifact: Artifact) -> Iterator[str]:
     for what, schema in (("input", artifact.input_schema), ("output", artifact.output_schema)):
-        try:
-            Draft202012Validator.check_schema(json.loads(schema))
-        except SchemaError as error:
-            yield f"{what}_schema is no JSON Schema: {error.message}"
+        wrong = flaw_of(json.loads(schema))
+        if wrong:
+            yield f"{what}_schema is no JSON Schema: {wrong}"
     yield from _source(artifact)
 
 

@@ -6,14 +6,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from referencing.exceptions import Unresolvable
-
 from surefoot.artifacts import Fault
 from surefoot.toolbox.bounds import named
 from surefoot.toolbox.forged.artifact import Artifact
 from surefoot.toolbox.forged.checks import validator
 from surefoot.toolbox.forged.runner import Ran, Runner
-from surefoot.toolbox.misfit import misfit
+from surefoot.toolbox.misfit import INAPPLICABLE, misfit
 
 _FEW: Final = 3
 _MESSAGE_CHARACTERS: Final = 300
@@ -82,7 +80,7 @@ def _unfit(artifact: Artifact, result: object) -> str:
         found = sorted(
             validator(artifact.output_schema).iter_errors(result), key=lambda e: e.json_path
         )
-    except (Unresolvable, RecursionError) as error:
+    except INAPPLICABLE as error:
         return f"output_schema cannot be applied ({type(error).__name__}: {error})"
     if not found:
         return ""

@@ -16,14 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 from surefoot import codec
 from surefoot.errors import SandboxError, UsageError
 from surefoot.kernel.ports import Processes, RunningProcess, Workspace
 from surefoot.toolbox.bounds import clean
 from surefoot.toolbox.mcp.offer import McpRefusalError, McpTroubleError, Offer
+from surefoot.toolbox.misfit import flaw_of
 from surefoot.toolbox.programs import Programs
 from surefoot.toolbox.specs import failed
 from surefoot.toolbox.tool import Tool
@@ -270,13 +268,13 @@ def _spec(server: McpServer, offer: Offer) -> ToolSpec:
         raise UsageError(f"{clean(offer.name)[:80]!r} is not the name of a tool")
     try:
         schema = codec.canonical(offer.schema).decode()
-        if len(schema) <= SCHEMA_CHARACTERS:
-            Draft202012Validator.check_schema(offer.schema)
-    except (SchemaError, ValueError, RecursionError) as error:
-        why = error.message if isinstance(error, SchemaError) else str(error)
-        raise UsageError(f"the schema of {offer.name!r} is none: {why:.200}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the schema of {offer.name!r} is none: {error!s:.200}") from None
     if len(schema) > SCHEMA_CHARACTERS:
         raise UsageError(f"the schema of {offer.name!r} has {len(schema)} characters")
+    wrong = flaw_of(offer.schema)
+    if wrong:
+        raise UsageError(f"the schema of {offer.name!r} is none: {wrong:.200}")
     if offer.schema.get("type") != "object":
         raise UsageError(f"the schema of {offer.name!r} is not that of an object")
     said = " ".join(clean(offer.description).split())[:PURPOSE_CHARACTERS]
