@@ -2,6 +2,7 @@
 
 import tokenize
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Final
@@ -86,6 +87,7 @@ def _create(place: Place, parameters: Mapping[str, object], workspace: Workspace
             f"{named(place.path)} exists; change it with `unit` or `search`, or delete it first"
         )
     new = text(parameters, "create") or ""
+    _refuse_foreign(place, new, new.encode())
     _check(place, new.encode())
     return _apply(workspace, place, new, f"created {place.path}, {len(lines_of(new))} lines")
 
@@ -106,6 +108,8 @@ def _change(
     whole = data.decode("utf-8", "surrogateescape")
     old = whole.removeprefix(_MARK)
     unit, search = text(parameters, "unit"), text(parameters, "search")
+    given = "".join(text(parameters, name) or "" for name in ("search", "replace", "text"))
+    _refuse_foreign(place, given, data)
     if unit is None:
         edited = replace_once(old, search or "", text(parameters, "replace") or "", redact)
     elif PurePosixPath(place.path).suffix in PYTHON:
@@ -115,25 +119,33 @@ def _change(
     if edited.text == old:
         raise UsageError("the edit changes nothing: the new text is what is there already")
     new = whole[: len(whole) - len(old)] + edited.text
-    _refuse_foreign(place, parameters, data)
     note = _check(place, new.encode("utf-8", "surrogateescape"), before=data)
     return _apply(workspace, place, new, f"{_snippet(place, edited, redact)}{note}")
 
 
-def _refuse_foreign(place: Place, parameters: Mapping[str, object], data: bytes) -> None:
-    """Refuse letters that would be written as UTF-8 into a Python file that says it is written otherwise."""
-    given = "".join(text(parameters, name) or "" for name in ("text", "replace"))
-    if given.isascii() or PurePosixPath(place.path).suffix not in PYTHON:
-        return
-    try:
-        encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
-    except SyntaxError:
-        return  # Python cannot read it, and whether the edit mends that is asked of its new text.
-    if encoding not in ("utf-8", "utf-8-sig"):
+def _refuse_foreign(place: Place, given: str, data: bytes) -> None:
+    """Refuse letters that would be looked for and written as UTF-8 in a file that is written otherwise."""
+    foreign = "" if given.isascii() else _foreign(place, data)
+    if foreign:
         raise UsageError(
-            f"{named(place.path)} declares its encoding as {encoding}, and new text is written as UTF-8; "
-            "write letters beyond ASCII as escapes, e.g. \\xe9"
+            f"{named(place.path)} {foreign}, and text is looked for and written as UTF-8; "
+            "keep to ASCII, e.g. with escapes such as \\xe9"
         )
+
+
+def _foreign(place: Place, data: bytes) -> str:
+    """What says that a file is not UTF-8; empty where it is."""
+    if PurePosixPath(place.path).suffix in PYTHON:
+        # Where Python cannot read it, whether the edit mends that is asked of its new text.
+        with suppress(SyntaxError):
+            encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
+            if encoding not in ("utf-8", "utf-8-sig"):
+                return f"declares its encoding as {encoding}"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    return ""
 
 
 def _check(place: Place, new: bytes, *, before: bytes | None = None) -> str:

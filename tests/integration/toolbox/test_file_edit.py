@@ -48,6 +48,29 @@ def test_letters_are_not_written_in_another_encoding_than_the_files(
     assert read("new.py") == "NAME = 'Jos\u00e9'\n".encode()
 
 
+@pytest.mark.parametrize("way", [("tea", "th\u00e9"), ("caf\u00e9", "cafe")])
+def test_no_file_holds_two_encodings(
+    call: Call, read: Callable[[str], bytes], workspace: Workspace, way: tuple[str, str]
+) -> None:
+    """Of whatever kind it is; what stands there in another encoding cannot be looked for either."""
+    data = b"drink = caf\xe9, tea\n"
+    (workspace.path / "shop.properties").write_bytes(data)
+    outcome = call("file_edit", path="shop.properties", search=way[0], replace=way[1])
+    assert "'shop.properties' is not UTF-8" in outcome.error
+    assert read("shop.properties") == data
+    assert call("file_edit", path="shop.properties", search="tea", replace="ale").ok
+
+
+def test_a_new_file_is_written_as_it_says(call: Call, workspace: Workspace) -> None:
+    """It would be read as other letters."""
+    text = "# -*- coding: latin-1 -*-\nNAME = 'Jos\u00e9'\n"
+    outcome = call("file_edit", path="made.py", create=text)
+    assert "declares its encoding as iso-8859-1" in outcome.error
+    assert not (workspace.path / "made.py").exists()
+    assert call("file_edit", path="made.py", create=text.replace("\u00e9", "e")).ok
+    assert call("file_edit", path="also.py", create=text.partition("\n")[2]).ok
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
