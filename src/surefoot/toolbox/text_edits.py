@@ -4,10 +4,12 @@ import json
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from heapq import nlargest
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -28,7 +30,6 @@ _NEAR_CHARACTERS: Final = 2_000
 _LISTED: Final = 30
 _COMPARED_CHARACTERS: Final = 200
 _LIKELY: Final = 50
-_NEWLINE: Final = r"(?:\r\n|(?<!\r)\n)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +51,14 @@ def replace_once(
     Raises:
         UsageError: `search` is not in the text, or more than once.
     """
-    wanted = re.escape(search.replace("\r\n", "\n")).replace("\\\n", _NEWLINE)
-    # A look-ahead, so that places which overlap count as two.
-    found = [(m.start(), m.end(1)) for m in re.finditer(f"(?=({wanted}))", old)]
+    found = list(islice(_places(old, search), _LISTED + 1))
     if not found:
         raise UsageError(_miss(old, search, redact))
     if len(found) > 1:
         places = [str(old.count("\n", 0, start) + 1) for start, _ in found[:_LISTED]]
+        often = len(found) if len(found) <= _LISTED else f"more than {_LISTED}"
         raise UsageError(
-            f"the search text occurs {len(found)} times, beginning at lines {', '.join(places)}; "
+            f"the search text occurs {often} times, beginning at lines {', '.join(places)}; "
             "add lines around it until it occurs once"
         )
     return _spliced(old, found[0], replacement)
@@ -131,6 +131,18 @@ _CHECKS: Final[Mapping[str, Callable[[bytes], None]]] = {
 }
 
 
+def _places(old: str, search: str) -> Iterator[tuple[int, int]]:
+    """Where a text begins and ends in another one, with either kind of line ends; places may overlap."""
+    plain, wanted = old.replace("\r\n", "\n"), search.replace("\r\n", "\n")
+    # Where in the plain text a line end is one character shorter than it was.
+    shorter = [m.start() - n for n, m in enumerate(re.finditer("\r\n", old))]
+    start = plain.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        yield start + bisect_left(shorter, start), end + bisect_left(shorter, end)
+        start = plain.find(wanted, start + 1)
+
+
 def _spliced(old: str, place: tuple[int, int], replacement: str) -> Edited:
     start, end = place
     newline = "\r\n" if old.count("\r\n") * 2 > old.count("\n") else "\n"
@@ -156,15 +168,16 @@ def _with_end_of(old: str, before: str, new: str, newline: str) -> str:
 def _miss(old: str, search: str, redact: Callable[[str], str]) -> str:
     lines = [line.strip() for line in lines_of(old)]
     wanted = [line.strip() for line in search.strip("\r\n").split("\n")]
-    same = [n for n in range(len(lines)) if lines[n : n + len(wanted)] == wanted]
-    start = same[0] if same else _nearest(lines, wanted)
+    whole = "\n".join(("", *lines, ""))
+    same = whole.find("\n".join(("", *wanted, "")))
+    start = whole.count("\n", 0, same) if same >= 0 else _nearest(lines, wanted)
     if start is None:
         return "the search text is not in the file, nor is a line like it; read the file first"
     place = numbered(
         hidden_lines(old, redact)[start : start + min(len(wanted), _NEAR_LINES)], start + 1
     )
     kept = "\n".join(clip_lines(place, _NEAR_CHARACTERS))
-    why = ", only its white space differs" if same else ""
+    why = ", only its white space differs" if same >= 0 else ""
     return (
         f"the search text is not in the file{why}; the closest lines, whose numbers and bars are "
         f"not part of the file, are:\n{kept}"

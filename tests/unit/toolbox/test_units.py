@@ -79,6 +79,37 @@ def test_places_that_overlap_are_two() -> None:
         replace_once("a\na\na\n", "a\na\n", "b\n")
 
 
+@pytest.mark.parametrize(
+    ("old", "search", "said"),
+    [
+        ("x" * 400_000, "x" * 4_000, "occurs more than 30 times, beginning at lines 1, 1"),
+        ("x" * 400_000, "x" * 4_000 + "y", "the closest lines"),
+        ("x\n" * 200_000, "x \n" * 8_000 + "y", "the closest lines"),
+        ("x\r\n" * 200_000 + "y", "x\n" * 1_000 + "y", ""),
+    ],
+    ids=["often", "nowhere", "nowhere with white space", "once"],
+)
+def test_a_text_that_repeats_itself_is_searched_in_little_time(
+    old: str, search: str, said: str
+) -> None:
+    """However often a part of what is looked for stands there."""
+    began = time.process_time()
+    if said:
+        with pytest.raises(UsageError, match=said):
+            replace_once(old, search, "z")
+    else:
+        assert replace_once(old, search, "z").text == "x\r\n" * 199_000 + "z"
+    assert time.process_time() - began < 2
+
+
+def test_line_ends_are_the_files() -> None:
+    """Each kind is found, mixed too, and no half of one."""
+    mixed = "a\r\nb\nc\r\nd"
+    assert replace_once(mixed, "b\nc\n", "e\n").text == "a\r\ne\r\nd"
+    assert replace_once(mixed, "\r\nb", "b").text == "ab\nc\r\nd"
+    assert replace_once(mixed, "\nc", "c").text == "a\r\nbc\r\nd"
+
+
 def test_a_unit_that_is_there_twice_is_not_guessed() -> None:
     """The lines of both are named."""
     with pytest.raises(UsageError, match="defined 2 times, in lines 15-16, 18-19"):
