@@ -168,7 +168,7 @@ def _below(body: Sequence[ast.stmt], prefix: str) -> Iterator[Span]:
 
 
 def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
-    """The statements inside an `if`, `try`, `with` or loop, in their order."""
+    """The statements inside an `if`, `try`, `with`, `match` or loop, in their order."""
     if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try | ast.TryStar):
         yield node.body
     if isinstance(node, ast.Try | ast.TryStar):
@@ -177,6 +177,8 @@ def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
         yield node.orelse
     if isinstance(node, ast.Try | ast.TryStar):
         yield node.finalbody
+    if isinstance(node, ast.Match):
+        yield from (case.body for case in node.cases)
 
 
 def _head(node: _Definition, name: str) -> str:

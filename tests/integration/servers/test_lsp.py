@@ -387,6 +387,13 @@ class TestOtherServers:
                 "said what is no message: b'{x}'",
             ),
             ("send({'id': message['id'], 'result': [{'uri': 1}]})", "named a place that is none"),
+            (
+                (
+                    "at = {'line': 0, 'character': 0}; send({'id': message['id'], "
+                    "'result': [{'uri': 'file://[x', 'range': {'start': at, 'end': at}}]})"
+                ),
+                "named 'file://[x', which is not the URI of a file",
+            ),
             ("send({'id': message['id']})", "answered textDocument/references with"),
             (
                 "send({'id': message['id'], 'error': {'code': 1, 'message': 'no'}})",

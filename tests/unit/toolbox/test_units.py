@@ -40,6 +40,12 @@ except ImportError:
 finally:
     with x:
         def at_last(): pass
+
+match FAST:
+    case True:
+        def by_case(): pass
+    case _:
+        def by_case(): return 1
 '''
 
 
@@ -61,6 +67,8 @@ def test_spans_have_dotted_names_and_decorators() -> None:
         ("async def fetch(url: str='x', *rest)", 23, 24),
         ("def fall_back()", 26, 26),
         ("def at_last()", 29, 29),
+        ("def by_case()", 33, 33),
+        ("def by_case()", 35, 35),
     ]
 
 

@@ -285,7 +285,10 @@ def path_of(uri: str, root: Path) -> str | Path:
     Raises:
         ServerTroubleError: It is not the URI of a file.
     """
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # the brackets of a host that is none
+        parts = urlsplit("")
     if parts.scheme != "file" or not parts.path.startswith("/"):
         raise ServerTroubleError(f"named {uri[:200]!r}, which is not the URI of a file")
     path = Path(os.path.normpath(unquote(parts.path, errors="surrogateescape")))
