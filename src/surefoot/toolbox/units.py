@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
-from surefoot.syntax import parse
+from surefoot.syntax import parse, written
 from surefoot.toolbox.bounds import named
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -183,9 +183,9 @@ def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
 
 def _head(node: _Definition, name: str) -> str:
     if isinstance(node, ast.ClassDef):
-        bases = ", ".join(ast.unparse(base) for base in (*node.bases, *node.keywords))
+        bases = ", ".join(written(base) for base in (*node.bases, *node.keywords))
         head = f"class {name}({bases})" if bases else f"class {name}"
     else:
         keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-        head = f"{keyword} {name}({ast.unparse(node.args)})"
+        head = f"{keyword} {name}({written(node.args)})"
     return textwrap.shorten(head, _HEAD_CHARACTERS, placeholder=" ...")
