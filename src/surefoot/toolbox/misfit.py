@@ -36,7 +36,7 @@ INAPPLICABLE: Final = (Unresolvable, RecursionError, ArithmeticError, ValueError
 """What a schema raises that was found to be one and cannot be applied to a value."""
 
 
-def flaw_of(schema: bool | Mapping[str, object]) -> str:  # noqa: FBT001  # a schema may be one
+def flaw_of(schema: Mapping[str, object]) -> str:
     """Why a value is no JSON Schema; empty when it is one. Its patterns can be compiled, which takes more than that they look so."""
     try:
         Draft202012Validator.check_schema(schema)
