@@ -46,13 +46,15 @@ def test_it_begins_with_the_base(workspace: Workspace) -> None:
 def test_a_snapshot_sees_changes_additions_and_removals_but_not_ignored_files(
     workspace: Workspace,
 ) -> None:
-    """The tree differs exactly in what was edited; the diff counts lines and names every path once."""
+    """The tree differs exactly in what was edited, which nobody ignores; the diff counts lines and names every path once."""
     workspace.apply([edit("a.txt", "one\n2\nthree\n"), edit("pkg/b.py", None)])
-    workspace.apply([edit("new/d.py", "D = 1\n"), edit("trace.log", "noise")])
+    workspace.apply([edit("new/d.py", "D = 1\n"), edit("kept.log", "asked for\n")])
+    (workspace.path / "trace.log").write_text("noise")
     tree = workspace.snapshot()
     diff = workspace.diff(workspace.base_tree, tree)
     assert diff.files == (
         FileChange(path="a.txt", status="M", added=2, removed=1),
+        FileChange(path="kept.log", status="A", added=1, removed=0),
         FileChange(path="new/d.py", status="A", added=1, removed=0),
         FileChange(path="pkg/b.py", status="D", added=0, removed=1),
     )

@@ -249,7 +249,7 @@ class Workspace(Trees, Protocol):
         ...
 
     def snapshot(self) -> TreeId:
-        """Write the worktree's present state as a tree, ignoring what git ignores and what was carried in."""
+        """Write the worktree's present state as a tree, without what was carried in, and what git ignores and no edit wrote."""
         ...
 
     def apply(self, edits: Sequence[FileEdit]) -> None:
