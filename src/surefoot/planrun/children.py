@@ -8,6 +8,7 @@ from typing import Final
 
 from surefoot.app import read_story_of, resume, start
 from surefoot.assembly import Frozen, Request, Session
+from surefoot.documents import SUMMARY
 from surefoot.errors import LedgerError, SurefootError
 from surefoot.events.classes import ChildKind
 from surefoot.events.plans import ChildEnded, ChildStarted
@@ -146,7 +147,7 @@ class Children:
         elif before.status is None or before.status in RESUMABLE:
             elapsed = before.elapsed_s(before.last_time or self._session.around.clock.now())
             resume(project, run_id, around, self._limits(life, elapsed))
-        elif not (project.runs / run_id / "summary.json").exists():
+        elif not (project.runs / run_id / SUMMARY).exists():
             resume(project, run_id, around)  # killed between its last event and its summary
 
     def _request(self, order: Order, life: Cost) -> Request:

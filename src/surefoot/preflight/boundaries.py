@@ -181,8 +181,10 @@ def _problem_of(call: ast.Call, scope: Scope, sides: tuple[Flow, Flow]) -> str:
     was, flow = sides
     told = _misfit(call, scope, flow)
     source = was.code.source(scope.file) if told else None
+    if source is None:
+        return told
     same = dumped(call)
-    for known, there in source.calls if source is not None else ():
+    for known, there in source.calls:
         if dumped(known) == same and _misfit(known, there, was):
             return ""
     return told
