@@ -3,7 +3,7 @@
 import re
 import shutil
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,15 @@ from typing import Final
 
 from surefoot.errors import UsageError
 from surefoot.kernel.ports import Processes, Workspace
-from surefoot.toolbox.bounds import OUTPUT_CHARACTERS, clean, clip, clip_lines, hidden, named
+from surefoot.toolbox.bounds import (
+    OUTPUT_CHARACTERS,
+    clean,
+    clip,
+    clip_line,
+    clip_lines,
+    hidden,
+    named,
+)
 from surefoot.toolbox.places import existing
 from surefoot.toolbox.specs import failed, flag, number, spec, text
 from surefoot.toolbox.units import hidden_lines
@@ -92,23 +100,34 @@ class Ripgrep:
                 limits=_LIMITS,
             )
         )
-        told = hidden(self._apart(result, workspace.path), self._redact)
-        return _understood(told, f"{named(pattern)} in {place.path or '.'}")
+        lines = result.stdout.decode("utf-8", "replace").removesuffix("\n").split("\n")
+        shown = self._apart(lines, workspace.path)
+        told = hidden(replace(result, stdout="\n".join(shown).encode()), self._redact)
+        return _understood(
+            told, f"{named(pattern)} in {place.path or '.'}", len(lines) - len(shown)
+        )
 
-    def _apart(self, result: ProcessResult, root: Path) -> ProcessResult:
-        """What was found, of files with secrets as the whole file has it hidden: a line within a key does not look like one."""
-        lines = result.stdout.decode("utf-8", "replace").split("\n")
+    def _apart(self, lines: Sequence[str], root: Path) -> list[str]:
+        """The lines found for which there is room, of files with secrets as the whole file has them hidden.
+
+        A line within a key does not look like one.
+        """
         shown: list[str] = []
         whole: list[str] = []
+        room = _ROOM
         for before, line in pairwise(("", *lines)):
             found = _FOUND.fullmatch(line) if before else None
             if found is not None and int(found[1]) <= len(whole):
                 shown.append(found[1] + found[2] + whole[int(found[1]) - 1].rstrip("\r\n"))
-                continue
-            shown.append(line)
+            else:
+                shown.append(line)
+            room -= len(clip_line(shown[-1])) + 1
+            # A file whose lines are only counted need not be read.
+            if room < 0:
+                break
             if not before:  # the name of the next file
                 whole = self._hidden(root / line)
-        return replace(result, stdout="\n".join(shown).encode())
+        return shown
 
     def _hidden(self, file: Path) -> list[str]:
         """The lines of a file in which something is hidden; none of any other."""
@@ -142,7 +161,8 @@ def _wanted(pattern: str, parameters: Mapping[str, object]) -> list[str]:
     return [*words, "--glob=!.git"]
 
 
-def _understood(result: ProcessResult, sought: str) -> ToolOutcome:
+def _understood(result: ProcessResult, sought: str, left: int) -> ToolOutcome:
+    """`left` of the lines found are not in `result`, as there was no room for them."""
     if result.timed_out:
         return failed(f"the search for {sought} did not end within {_LIMITS.wall_s:g} s; narrow it")
     error = clip(clean(result.stderr.decode("utf-8", "replace")).strip(), _ERROR_CHARACTERS)
@@ -153,9 +173,9 @@ def _understood(result: ProcessResult, sought: str) -> ToolOutcome:
         return failed(f"ripgrep did not search for {sought}; it ended with {how}: {error}")
     lines = result.stdout.decode("utf-8", "replace").removesuffix("\n").split("\n")
     shown = clip_lines([line.removeprefix("./") for line in lines], _ROOM - len(error))
-    if len(shown) < len(lines):
-        left = f"{len(lines) - len(shown)} more lines"
-        shown.append(f"[{left}; narrow the search by path, glob or pattern]")
+    left += len(lines) - len(shown)
+    if left:
+        shown.append(f"[{left} more lines; narrow the search by path, glob or pattern]")
     if error:
         shown.append(f"[some files could not be searched: {error}]")
     if result.truncated:

@@ -182,3 +182,25 @@ def test_a_line_within_a_key_is_hidden_as_in_the_whole_file(
         assert "1:A = 1" in said
         assert "7:A = 2" in said
         assert said.endswith("zz.txt\n2:A = 3" if not context else "zz.txt\n1-\n2:A = 3")
+
+
+def test_files_that_are_only_counted_are_not_read_again(
+    processes: Processes, workspace: Workspace
+) -> None:
+    """To hide secrets in lines that are shown, their files are read; there may be any number of others."""
+    for n in range(900):
+        (workspace.path / f"f{n:03}.txt").write_text(f"needle {n}\nother {n}\n")
+    read: list[str] = []
+
+    def redact(text: str) -> str:
+        read.append(text)
+        return text
+
+    outcome = Ripgrep(processes, program=find_ripgrep(os.environ["PATH"]), redact=redact).run(
+        {"pattern": "needle"}, workspace
+    )
+    assert "needle 0\nother 0\n" in read
+    assert "needle 899\nother 899\n" not in read
+    shown = outcome.output.count(":needle")
+    assert 0 < shown < 900
+    assert f"[{900 * 3 - 1 - len(outcome.output.splitlines()) + 1} more lines;" in outcome.output
