@@ -22,6 +22,7 @@ from surefoot.execute.repair.probe import (
     expected_value,
     first_broken,
     held,
+    is_either,
     module_of,
     probe_of,
     shown_value,
@@ -206,6 +207,29 @@ def test_methods_of_classes(under_test: types.ModuleType) -> None:
     words = said(probe, "checked")
     assert words is not None
     assert shown_value(words[0]) == "8"
+
+
+@pytest.mark.parametrize(
+    "results",
+    [["True"], ["True", "False", "True"], ["'Yes'", "'No'", "'No'", "'Yes'"]],
+)
+def test_known_results_that_are_yes_and_no(results: list[str]) -> None:
+    assert is_either([checked(f"f({n})", result) for n, result in enumerate(results)])
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [],
+        ["'Yes'", "'Yes'"],
+        ["'Yes'", "'No'", "'No'"],
+        ["'Yes'", "'Yes'", "'No'", "'No'", "'Both'"],
+        ["1", "True"],
+    ],
+)
+def test_known_results_that_may_be_more_than_yes_and_no(results: list[str]) -> None:
+    """Any two results may be two values of many: they are yes and no where neither stands there once."""
+    assert not is_either([checked(f"f({n})", result) for n, result in enumerate(results)])
 
 
 def test_what_known_results_have_in_common(under_test: types.ModuleType) -> None:

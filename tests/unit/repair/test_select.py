@@ -311,6 +311,27 @@ def test_where_answers_fail_an_edit_needs_some_that_agree() -> None:
     assert choose([replace(unweighed, samples=1)], WEIGHTS, missed=fail).taken is None
 
 
+def test_of_yes_and_no_as_many_answers_are_needed_as_fail() -> None:
+    """A wrong one hits each by chance, whoever saw the code; not where it is likely, or many agree."""
+    edit = passing(
+        "edit", "a b", edited=True, prior=0.9, likely=-2.0, changed=frozenset({"m.py::f"})
+    )
+    three, fail = replace(edit, samples=3, fresh=1), {"m.py::f": 7}
+    either = replace(three, either=True)
+    assert choose([three], WEIGHTS, missed=fail).taken is three
+    assert "not sure: 3 of 7 answers" in choose([either], WEIGHTS, missed=fail).reason
+    assert choose([replace(either, fresh=0)], WEIGHTS, missed=fail).taken is None
+    assert choose([replace(either, fresh=0, samples=6)], WEIGHTS, missed=fail).taken is None
+    assert choose([either], WEIGHTS, missed={"m.py::f": 3}).taken is either
+    assert choose([either], WEIGHTS, missed={"m.py::g": 7}).taken is either
+    for heard in (
+        replace(either, likely=6.0),
+        replace(either, samples=6),
+        replace(either, samples=7, fresh=0),
+    ):
+        assert choose([heard], WEIGHTS, missed=fail).taken is heard
+
+
 def test_patchwork_puts_nothing_aside() -> None:
     """Edits of which one mends no test do what an example shows by chance: an answer has to agree first."""
     plain = passing("plain", "a b", samples=3, edited=True, prior=0.7, examples=(True, False))

@@ -42,6 +42,7 @@ from surefoot.execute.repair.probe import (
     Words,
     first_broken,
     held,
+    is_either,
     module_of,
     probe_of,
     probe_of_stories,
@@ -347,6 +348,11 @@ class Probing:
         told = (w for n, w in enumerate(words) if n in counted or n >= inputs)
         return first_broken(tuple(told), probe.relations)
 
+    def is_either(self, suspect: Suspect) -> bool:
+        """Whether the known results of a suspect are yes and no."""
+        probe = self._probes.get(suspect.key)
+        return probe is not None and is_either(probe.checked)
+
     def held(self, candidate: Candidate, suspect: Suspect) -> tuple[bool, ...]:
         """Which examples of docstring and issue a candidate holds; none of them when that cannot be found out."""
         probe = self._probes.get(suspect.key)
@@ -461,6 +467,7 @@ class Evidence:
             unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),
             unlike=probing.unlike(candidate, suspect),
+            either=probing.is_either(suspect),
             kept=probing.kept(words, suspect),
             examples=probing.held(candidate, suspect),
             neighbours=self._neighbours(candidate),

@@ -10,6 +10,7 @@ import ast
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -40,6 +41,8 @@ _MARK: Final = "SUREFOOT-PROBE"
 _PAYLOAD: Final = re.compile(rf"{_MARK} ((?:(?:[0-9a-f]{{8}}|!\w+|\?|=[0-9a-f]*|[+-]) )*)END")
 _SHOWN: Final = 80
 _FILE: Final = "test_surefoot_probe.py"
+_EITHER: Final = 2
+"""How many values stand for yes and no in other words, and how often each of them has to stand among known results."""
 
 _HEAD: Final = '''\
 """Written by a repair search; never part of a change."""
@@ -376,6 +379,14 @@ def first_broken(words: Words, relations: Sequence[tuple[str, int]]) -> str | No
 def expected_value(checked: Checked) -> str:
     """What `shown_value` is when an example holds."""
     return shown(_value(checked[0]))
+
+
+def is_either(checked: Sequence[Checked]) -> bool:
+    """Whether known results are yes and no, in these or other words, of which a wrong candidate gives each by chance."""
+    truths = [isinstance(_value(example), bool) for example, _ in checked]
+    known = Counter(map(expected_value, checked))
+    other_words = len(known) == _EITHER and min(known.values()) >= _EITHER
+    return other_words or (bool(truths) and all(truths))
 
 
 def shown(value: object) -> str:

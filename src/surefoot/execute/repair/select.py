@@ -62,7 +62,8 @@ class Weights:
     heard: int = 2
     """Answers that a behaviour needs which has not `agreed` of the likelihood, where other answers fail, and `unaided` where it was weighed and all of them saw the code.
 
-    Of many that miss one hits the known tests by chance, and so does one of many edits.
+    Of many that miss one hits the known tests by chance, and so does one of many edits. Where the known results are yes
+    and no, several do, and say the same elsewhere: there as many answers are needed as miss, unless `many` agree.
     """
     unmet: float = 3.0
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
@@ -131,6 +132,8 @@ class Passing:
     """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, a statement is cut off, or characters that the docstring names are asked for no more."""
     unlike: str | None = None
     """What holds of all known results, and not of all that it gives for generated inputs, in words; None without such."""
+    either: bool = False
+    """The known results are yes and no, of which a wrong candidate gives each by chance."""
     foretold: int = 0
     """Calls on which it gives what a model foretold, and another one that passes does not."""
     likely: float | None = None
@@ -335,10 +338,17 @@ def _doubts(
     borne = best.voices >= weights.unaided or best.likely >= weights.agreed
     if confidence < weights.need and not many and not (anew and borne):
         yield f"{weights.need:.2f} is needed"
-    doubted = best.is_weighed and not best.fresh
-    heard = max(weights.heard, weights.unaided) if doubted else weights.heard
+    heard = _needed(best, weights, missed, many=many)
     if any(missed.values()) and best.samples < heard and best.likely < weights.agreed:
         yield f"{best.samples} of {heard} answers, and it is not likely"
+
+
+def _needed(best: Cluster, weights: Weights, missed: Mapping[str, int], *, many: bool) -> int:
+    """Answers that a behaviour needs which is not likely, where other answers fail."""
+    doubted = best.is_weighed and not best.fresh
+    heard = max(weights.heard, weights.unaided) if doubted else weights.heard
+    by_chance = best.members[0].either and not many
+    return max(heard, _misses(best, missed)) if by_chance else heard
 
 
 def _few_voices(
