@@ -319,7 +319,9 @@ def test_of_yes_and_no_as_many_answers_are_needed_as_fail() -> None:
     three, fail = replace(edit, samples=3, fresh=1), {"m.py::f": 7}
     either = replace(three, either=True)
     assert choose([three], WEIGHTS, missed=fail).taken is three
-    assert "not sure: 3 of 7 answers" in choose([either], WEIGHTS, missed=fail).reason
+    refused = choose([either], WEIGHTS, missed=fail)
+    assert "not sure: 3 of 7 answers" in refused.reason
+    assert " 7 answers fail, " in refused.reason
     assert choose([replace(either, fresh=0)], WEIGHTS, missed=fail).taken is None
     assert choose([replace(either, fresh=0, samples=6)], WEIGHTS, missed=fail).taken is None
     assert choose([either], WEIGHTS, missed={"m.py::f": 3}).taken is either

@@ -288,13 +288,15 @@ def choose(
     taken = best.members[0]
     score = b7(taken, confidence, weights, max_files)
     others = len(clusters) - 1
+    misses = _misses(best, missed)
+    failing = f"{misses} answer{'s' * (misses > 1)} fail{'s' * (misses == 1)}, " if misses else ""
     alike = "agree on generated inputs" if best.told else "give code that could not be compared"
     said = (
         f"{best.samples} samples and "
         f"{sum(p.edited for p in best.members)} edits {alike}, "
         f"its share of the likelihood is {best.likely:.2f}, "
         f"{others} other behaviour{'s' * (others != 1)} pass{'es' * (others == 1)} the known tests, "
-        f"confidence {confidence:.2f}"
+        f"{failing}confidence {confidence:.2f}"
     )
     doubt = next(_doubts(best, clusters[1:], confidence, weights, missed), None)
     if doubt is not None:
