@@ -395,7 +395,7 @@ def finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
 
     The summary comes last and whole: where it is missing, a kill came before it, and `resume` does this again.
     """
-    publish_ledger_head(project.repository, run_id, journal.head, home=project.home)
+    publish_ledger_head(project.repository, run_id, journal.head, project.home)
     result = outcome(project, run_id)
     folder = project.runs / run_id
     events = tuple(read_events(project.ledger_file(run_id)))

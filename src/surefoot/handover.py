@@ -76,7 +76,7 @@ def accept(project: Project, run_id: str, around: Surroundings) -> CommitId:
         journal.record(
             RunAccepted(commit=accepted.commit, onto=accepted.onto, branch=accepted.branch)
         )
-        publish_ledger_head(project.repository, RunId(run_id), journal.head)
+        publish_ledger_head(project.repository, RunId(run_id), journal.head, project.home)
     return accepted.commit
 
 

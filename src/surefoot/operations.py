@@ -350,7 +350,7 @@ def _recording(project: Project, run_id: RunId, around: Surroundings) -> Iterato
         if journal.state.status is not RunStatus.PAUSED:
             raise LedgerError(f"run {run_id} was taken up again by somebody else")
         yield journal
-        publish_ledger_head(project.repository, run_id, journal.head)
+        publish_ledger_head(project.repository, run_id, journal.head, project.home)
 
 
 def _exists(project: Project, run_id: RunId) -> None:

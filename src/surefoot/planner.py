@@ -93,7 +93,7 @@ def make_plan(project: Project, asked: PlanRequest, around: Surroundings) -> Pla
         )
         planning = _Planning(desk, _Given(desk) if room is None else Made(desk, room))
         outcome = planning.run()
-        publish_ledger_head(project.repository, plan_id, journal.head)
+        publish_ledger_head(project.repository, plan_id, journal.head, project.home)
         return outcome
 
 

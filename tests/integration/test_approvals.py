@@ -19,6 +19,7 @@ from surefoot.errors import UsageError
 from surefoot.events.envelope import Event
 from surefoot.events.orchestration import AnswerGiven, QuestionAnswered, QuestionAsked
 from surefoot.gates import default_gates
+from surefoot.gitops.reading import ledger_head
 from surefoot.kernel.ports import GateInput
 from surefoot.ledger import read_events
 from surefoot.operations import Response, pending_gate, respond_to_gate
@@ -94,6 +95,18 @@ def test_a_yes_to_something_else_is_none(
         respond_to_gate(project, RUN, given, around)
     assert events(project, AnswerGiven) == []
     assert pending_gate(project, RUN) == pending
+
+
+def test_an_answer_is_given_where_a_killed_git_has_left_a_lock(
+    project: Project, around: Surroundings
+) -> None:
+    """At the ref that holds the end of the ledger, which is written after the answer."""
+    lock = project.root / ".git" / "refs" / "surefoot" / RUN / "ledger.lock"
+    before = ledger_head(project.repository, RUN)
+    lock.touch()
+    respond_to_gate(project, RUN, Response(who="ursula", text="no"), around)
+    assert not lock.exists()
+    assert ledger_head(project.repository, RUN) != before
 
 
 def test_a_later_yes_lets_that_diff_through(tmp_path: Path, around: Surroundings) -> None:

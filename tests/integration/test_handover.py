@@ -31,6 +31,7 @@ from surefoot.events.work import FactLearned
 from surefoot.gitops.accept import Piece
 from surefoot.gitops.accept import accept as put_onto_branch
 from surefoot.gitops.collect import remove_worktree
+from surefoot.gitops.reading import ledger_head
 from surefoot.gitops.workspace import open_workspace
 from surefoot.handover import accept, collect, reject
 from surefoot.inspection import query
@@ -435,6 +436,18 @@ def test_accept_of_a_killed_run_names_resume(
     opened(project, around, scripted, None)
     with pytest.raises(AcceptError, match=f"has not ended; `surefoot resume {RUN}`"):
         accept(project, RUN, around)
+
+
+def test_accept_ends_where_a_killed_git_has_left_a_lock(
+    project: Project, around: Surroundings, scripted: str
+) -> None:
+    """At the ref that holds the end of the ledger, which is written after the branch has moved."""
+    opened(project, around, scripted, RunStatus.COMPLETE)
+    lock = project.root / ".git" / "refs" / "surefoot" / RUN / "ledger.lock"
+    lock.touch()
+    assert accept(project, RUN, around) == git(project, "rev-parse", "HEAD")
+    assert not lock.exists()
+    assert ledger_head(project.repository, RUN) is not None
 
 
 def test_accept_gives_hooks_what_git_ignores(

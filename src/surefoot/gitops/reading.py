@@ -31,13 +31,10 @@ def text_files(repository: Repository, tree: TreeId) -> tuple[str, ...]:
     return tuple(filter(is_unicode, tree_files(repository, tree)))
 
 
-def publish_ledger_head(
-    repository: Repository, run_id: RunId, head: str, *, home: Path | None = None
-) -> None:
-    """As `refs.publish_head`. With the run's `home` also where a git that was killed has left a lock, unless somebody uses the run."""
+def publish_ledger_head(repository: Repository, run_id: RunId, head: str, home: Path) -> None:
+    """As `refs.publish_head`, also where a git that was killed has left a lock, unless somebody uses the run of this `home`."""
     git = repository.git()
-    path = None if home is None else Home(root=home.resolve()).lease(run_id)
-    lease = None if path is None else Lease.attempt(path, repository.common_dir)
+    lease = Lease.attempt(Home(root=home.resolve()).lease(run_id), repository.common_dir)
     if lease is None:
         publish_head(git, run_id, head)
         return
