@@ -396,6 +396,7 @@ def probed(
     processes: Processes,
     product: tuple[str, str],
     tests: tuple[str, str],
+    count: int = 32,
 ) -> Iterator[tuple[Probing, dict[str, Suspect]]]:
     """Probes of all functions of a file, by the calls in its tests; the first one fails."""
     root = tmp_path / "project"
@@ -417,7 +418,7 @@ def probed(
     probes = {
         s.key: probe
         for s in suspects.values()
-        if (probe := probe_for(s, files, "", failing=failing, seed=1, count=32)) is not None
+        if (probe := probe_for(s, files, "", failing=failing, seed=1, count=count)) is not None
     }
     with ExitStack() as stack:
 
@@ -463,6 +464,41 @@ def test_what_no_test_leaves_empty_is_left_empty_where_the_code_answers_it(
         )
         assert one == other
         assert apart != beside  # nobody answered the empty text before
+
+
+ALONE = """\
+def alone(text):
+    return False
+"""
+TEST_ALONE = """\
+from alone import alone
+
+
+def test_alone():
+    assert alone("apple pi e") == True
+    assert alone("apple pi e ") == False
+    assert alone("apple pie") == False
+    assert alone("") == False
+"""
+
+
+@pytest.mark.parametrize(("call", "lost"), [('alone("")', True), ('alone("apple")', False)])
+def test_texts_beside_an_empty_one_are_of_no_form(
+    tmp_path: Path, plan: SuitePlan, processes: Processes, call: str, *, lost: bool
+) -> None:
+    """Whoever gives the empty text may give one letter, too; of code that answers all texts alike this is all that tells."""
+    tests = ("tests/test_alone.py", TEST_ALONE.replace('alone("")', call))
+    product = ("alone.py", ALONE)
+    with probed(tmp_path, plan, processes, product, tests, count=192) as (probing, suspects):
+        hasty, right, strict = (
+            candidate("alone.py", ALONE.replace("False", f"text[-1:].isalpha() and {rest}"))
+            for rest in ("text[-2] == ' '", "text[-2:-1] == ' '", "{' ': 1}[text[-2:-1]] > 0")
+        )
+        shares = [
+            probing.lost(probing.behaviour(c, suspects["alone"])[0], suspects["alone"], ())
+            for c in (hasty, right, strict)
+        ]
+        assert [share > 0 for share in shares] == [lost, False, False]
 
 
 LINES = """\

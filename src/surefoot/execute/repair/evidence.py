@@ -71,6 +71,7 @@ _ACCIDENTS: Final = frozenset(
     }
 )  # fmt: skip
 """What code raises that nobody wrote a `raise` for."""
+_OUT_OF_RANGE: Final = f"{RAISED}IndexError"
 _OF_A_FORM: Final = "ValueError"
 """Likewise, but of a text: that may have a form which no caller gives."""
 _A_STORY: Final = 4
@@ -173,7 +174,8 @@ class _Due:
     says nothing, and one is due to every input like the known ones but texts, which may be of a form that nobody gives."""
     symptom: str | None = None
     """Not to fail like this: the unchanged code does, as on an input of a known test. What goes on with it has mended that
-    input and not the fault. Of texts, again, none."""
+    input and not the fault. Of texts, again, none. But where a known call gives an empty one, nothing may reach beyond
+    the end of another: a form that callers keep to would not have the empty text."""
     formless: bool
     """The input has no text."""
 
@@ -323,16 +325,19 @@ class Probing:
         told = {before[n] for n in places if _is_answer(before[n])}
         shown = {before[n] for n in places if repr(probe.inputs[n]) in known} - told
         first_edge = len(probe.inputs) - probe.edges
+        empty = _empty_in([*probe.checked, *probe.examples])
         for n in places:
-            formless = not holds_text(probe.inputs[n])
+            formless, like_known = not holds_text(probe.inputs[n]), n < first_edge
+            texts = _texts_in(probe.inputs[n]) if like_known else []
+            symptom = _OUT_OF_RANGE if texts and empty.issuperset(texts) else None
             if not probe.written:
-                yield _Due(answer=formless, formless=formless)
+                yield _Due(answer=formless, symptom=symptom, formless=formless)
             elif before[n] in told:
-                like_known = formless and n < first_edge
-                yield _Due(answer=len(told) > 1 or like_known, formless=formless)
+                answer = len(told) > 1 or (formless and like_known)
+                yield _Due(answer=answer, symptom=symptom, formless=formless)
             else:
-                symptom = before[n] if formless and before[n] in shown else None
-                yield _Due(symptom=symptom, formless=formless)
+                as_shown = before[n] if formless and before[n] in shown else symptom
+                yield _Due(symptom=as_shown, formless=formless)
 
     def unlike(self, candidate: Candidate, suspect: Suspect) -> str | None:
         """What holds of all known results of a suspect and not of all of a candidate's, in words; None without such.
@@ -502,6 +507,17 @@ class Evidence:
             result = self._witnesses.worker.attempt(candidate, (test,)).report.result(test)
             found.append(result is not None and result.outcome is TestOutcome.PASSED)
         return tuple(found)
+
+
+def _texts_in(arguments: Arguments) -> list[int]:
+    """Which arguments are texts; none where another one holds some."""
+    texts = [n for n, value in enumerate(arguments) if holds_text(value)]
+    return texts if all(isinstance(arguments[n], str) for n in texts) else []
+
+
+def _empty_in(known: Sequence[Checked]) -> frozenset[int]:
+    """Which arguments of known calls are the empty text."""
+    return frozenset(n for _, arguments in known for n in _texts_in(arguments) if not arguments[n])
 
 
 def _is_accident(word: str, raised: Collection[str], *, formless: bool) -> bool:
