@@ -123,8 +123,8 @@ def test_six_answers_that_agree_need_no_more() -> None:
     assert chosen(replace(many, unwritten=True), few).taken is None
 
 
-def test_two_that_wrote_the_function_anew_and_agree_are_enough_alone() -> None:
-    """But not where many miss. Beside another behaviour, too, a third voice or the likelihood has to join them, and no other one that wrote it anew may pass; nothing may be lost."""
+def test_two_that_wrote_the_function_anew_and_agree_need_a_third_voice_and_no_share() -> None:
+    """The likelihood is one. No other one that wrote it anew may pass, and nothing may be lost; how many miss, and what else passes, says nothing then."""
     anew = passing("anew", "a b", samples=2, fresh=2, changed_lines=9)
     three = replace(anew, samples=3)
     seen = passing("seen", "a c", samples=2, changed_lines=2)
@@ -146,9 +146,8 @@ def test_two_that_wrote_the_function_anew_and_agree_are_enough_alone() -> None:
     assert chosen(replace(three, unwritten=True), seen).taken is None
     many = {"m.py::f": 40}
     alone = replace(anew, changed=frozenset(many), examples=(True,))
-    assert choose([alone], WEIGHTS).taken is alone
-    assert choose([alone], WEIGHTS, missed=many).taken is None
-    assert "0.60 is needed" in choose([alone], WEIGHTS, missed=many).reason
+    assert choose([alone], WEIGHTS).taken is None
+    assert "2 of 3 voices" in choose([alone], WEIGHTS).reason
     third = replace(alone, samples=3)
     assert choose([third], WEIGHTS, missed=many).taken is third
     assert choose([third], WEIGHTS, missed=many).confidence < WEIGHTS.need

@@ -81,9 +81,7 @@ class Weights:
     Of many that miss a few pass by chance, but those do not agree with each other.
     """
     anew: int = 2
-    """Answers that are enough where all of them wrote the function without having seen its code, nothing else passes, and they have such a share of what was said.
-
-    Beside what passes they need the likelihood or `unaided` voices; with either they need no such share, where no other one that wrote it anew passes.
+    """Answers that wrote the function without having seen its code from which on no such share is needed, with the likelihood or `unaided` voices, where no other one that wrote it anew passes.
 
     A mistake that they share has to be one that the known tests and the examples do not show, and that each of them made by itself.
     """
@@ -328,7 +326,7 @@ def _doubts(
         yield f"that a result {first.unlike} holds of all known ones and not of all of its own"
     if best.is_one_answer:
         yield "one answer alone, which nothing else agrees with"
-    yield from _few_voices(best, others, weights, missed, anew=anew)
+    yield from _few_voices(best, others, weights, missed)
     if not all(first.examples) and best.samples < weights.unaided:
         yield f"{best.samples} of {weights.unaided} answers against an example that it does not hold"
     against = _written_anew(best, others, weights)
@@ -358,22 +356,19 @@ def _few_voices(
     others: Sequence[Cluster],
     weights: Weights,
     missed: Mapping[str, int],
-    *,
-    anew: bool,
 ) -> Iterator[str]:
     """Why so many voices are not enough; answers to a function that was still to be written are asked for more elsewhere.
 
-    A line that a model filled in stands there because the model finds it likely: what it answers, again and again, is
+    Two that wrote a function anew may share a mistake that the known tests do not show. A line that a model filled in stands there because the model finds it likely: what it answers, again and again, is
     another word of the same model.
     """
     if best.voices >= weights.unaided:
         return
     said = f"{best.voices} of {weights.unaided} voices"
     passing = len(_rivals(best, others))
-    alone = anew and not passing
     denied = best.is_filled_alone and _misses(best, missed) >= 2 * weights.many
     likely = best.likely >= weights.agreed and not denied
-    if best.is_unaided and not likely and not alone:
+    if best.is_unaided and not likely:
         yield f"{said}, and no single edit does the same"
     if passing >= weights.ambiguous and best.samples and not best.members[0].unwritten:
         yield f"{said} beside {passing} other behaviours"
