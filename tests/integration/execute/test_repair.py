@@ -257,15 +257,15 @@ def test_a_few_answers_of_many_are_no_surer_in_the_second_turn(tmp_path: Path) -
     ("wrong", "guessed", "told"),
     [
         (4, False, "taken: 3 samples"),
-        (9, False, "not sure: 0.60 is needed: 2 samples"),
+        (9, False, "not sure: 2 of 3 voices, and no single edit does the same: 2 samples"),
         (4, True, "not sure: 0.60 is needed: 3 samples"),
     ],
-    ids=["known test", "two of many", "test of the model"],
+    ids=["known test", "two", "test of the model"],
 )
 def test_three_answers_that_wrote_it_anew_are_enough_for_a_known_test_alone(
     tmp_path: Path, *, wrong: int, guessed: bool, told: str
 ) -> None:
-    """Two are not where many miss. What a model makes of an issue is in its answers and in its test alike."""
+    """Two are not. What a model makes of an issue is in its answers and in its test alike."""
     code = CODE.replace("rounded to cents", "rounded to cents as people do")
     shop = Shop(tmp_path, TESTS if guessed else TESTS + DISCOUNT, code=code)
     draft = "```python\nfrom shop import total\n\n\ndef test_off():\n    assert total([10, 20], 10) == 27.0\n"
