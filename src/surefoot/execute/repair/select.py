@@ -359,8 +359,8 @@ def _few_voices(
 ) -> Iterator[str]:
     """Why so many voices are not enough; answers to a function that was still to be written are asked for more elsewhere.
 
-    Two that wrote a function anew may share a mistake that the known tests do not show. A line that a model filled in stands there because the model finds it likely: what it answers, again and again, is
-    another word of the same model.
+    Two that wrote a function anew may share a mistake that the known tests do not show. A line that a model filled in stands
+    there because the model finds it likely: what it answers, again and again, is another word of the same model.
     """
     if best.voices >= weights.unaided:
         return
