@@ -153,6 +153,9 @@ def test_two_that_wrote_the_function_anew_and_agree_need_a_third_voice_and_no_sh
     assert choose([third], WEIGHTS, missed=many).confidence < WEIGHTS.need
     assert choose([replace(anew, lost=0.1)], WEIGHTS).taken is None
     assert choose([replace(anew, idle=True)], WEIGHTS).taken is None
+    assert choose([third], WEIGHTS).taken is third
+    assert choose([replace(third, lost=0.1)], WEIGHTS).taken is None
+    assert choose([replace(third, idle=True)], WEIGHTS).taken is None
     assert "2 of 3 voices" in choose([replace(anew, fresh=1)], WEIGHTS).reason
 
 
