@@ -250,3 +250,44 @@ def test_a_docstring_of_small_letters_tells_none_of_them() -> None:
     assert after is not None
     assert idles(before, after, units(before)[0])
     assert not idles(before, asks, units(before)[0])
+
+
+BORED = """\
+def bored(text):
+    \"\"\"Sentences that start with I; they are delimited by '.', '?' or '!'.\"\"\"
+    sentences = text.split(".")
+    return sum(s.startswith("I") for s in sentences)
+"""
+SPLIT = 'text.split(".")'
+
+
+@pytest.mark.parametrize(
+    ("delimited", "unheeded"),
+    [
+        (SPLIT, True),
+        ('text.replace("?", ".").split(".")', False),
+        ('text.replace("?", ".").replace("!", ".").split(".")', False),
+        ('re.split("[^A-Za-z ,]|[.]", text)', False),
+        ("split(text)", False),
+        ('[t for c in SIGNS for t in text.replace(c, ".").split(".")]', False),
+    ],
+)
+def test_of_signs_that_the_docstring_names_more_than_one_is_told(
+    delimited: str, *, unheeded: bool
+) -> None:
+    """One of three may be told by what is none of the others, and all of them by other code of the file."""
+    file = "SIGNS = '.?!'\n" * ("SIGNS" in delimited) + BORED
+    before = parse("m.py", file)
+    after = parse("m.py", file.replace("s.startswith", "s.strip().startswith"))
+    meant = parse("m.py", after.text.replace(SPLIT, delimited)) if after else None
+    assert before is not None
+    assert meant is not None
+    assert idles(before, meant, units(before)[0]) is unheeded
+
+
+@pytest.mark.parametrize("said", ["'.' or '!'", "one of .?!", "'a', 'e' or '.'"])
+def test_signs_that_are_not_named_by_themselves_or_are_two_may_be_told_otherwise(said: str) -> None:
+    """Of two the other one is what is left, and letters are told in many ways."""
+    before = parse("m.py", BORED.replace("'.', '?' or '!'", said))
+    assert before is not None
+    assert not idles(before, before, units(before)[0])

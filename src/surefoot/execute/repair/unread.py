@@ -2,7 +2,8 @@
 
 import ast
 import itertools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,7 @@ from surefoot.execute.source import (
     FunctionNode,
     Source,
     docstring_node,
+    docstring_of,
     last_name,
     node_of,
 )
@@ -20,6 +22,10 @@ _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
 """Calls that read names without naming them."""
 _TELLS_ANY: Final = frozenset({"ord", "re", "string"})
 """Names with which any kind of characters may be told."""
+_SIGN: Final = re.compile(r"""(?<!\w)(['"`])([^\w\s'"`])\1(?!\w)""")
+"""A sign by itself in quotes, as a docstring names what delimits sentences."""
+_SEVERAL: Final = 3
+"""Signs that a docstring names from which on a function that tells one was meant to tell more: the other of two is told by an `else`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +99,14 @@ def dropped(before: Source, after: Source, unit: CodeUnit | None) -> frozenset[s
 def idles(before: Source, after: Source, unit: CodeUnit | None) -> bool:
     """Whether something of a unit does nothing after a change: a name that is dropped, a condition that no argument decides, or a statement that is cut off.
 
-    Likewise a kind of characters that the docstring names, for which a text was asked, and which is told from others no more.
+    Likewise a kind of characters that the docstring names, for which a text was asked, and which is told from others no more,
+    and signs that it names beside one that is told, and that are told nowhere.
     """
     was, now = node_of(before, unit), node_of(after, unit)
     if was is None or now is None:
         return False
     idle = dropped(before, after, unit) or settled(was, now) or _is_forgotten(was, now)
-    return bool(idle) or _cut_off(now) > _cut_off(was)
+    return bool(idle) or _cut_off(now) > _cut_off(was) or _is_unheeded(now, after)
 
 
 def _is_forgotten(was: FunctionNode, now: FunctionNode) -> bool:
@@ -108,6 +115,26 @@ def _is_forgotten(was: FunctionNode, now: FunctionNode) -> bool:
     words = str(docstring.value).lower().split() if docstring is not None else ()
     named = [k for k in _KINDS if any(word.lstrip("('\"").startswith(k.named) for word in words)]
     return any(k.are_asked_in(was) and not k.are_told_in(now) for k in named)
+
+
+def _is_unheeded(function: FunctionNode, source: Source) -> bool:
+    """Whether a docstring names '.', '?' and '!', say, of which its function tells some, and two or more are told nowhere in the file."""
+    signs = {sign for _, sign in _SIGN.findall(docstring_of(function))}
+    if len(signs) < _SEVERAL or not _told(signs, function):
+        return False
+    reads = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    return not reads & _TELLS_ANY and len(signs - _told(signs, source.tree)) > 1
+
+
+def _told(signs: Iterable[str], root: ast.AST) -> set[str]:
+    """Those of some signs that stand in a text of the code, but for its docstrings."""
+    docstrings = {id(docstring_node(node)) for node in ast.walk(root)}
+    texts = [
+        n.value
+        for n in ast.walk(root)
+        if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in docstrings
+    ]
+    return {sign for sign in signs if any(sign in text for text in texts)}
 
 
 def _cut_off(function: FunctionNode) -> int:
