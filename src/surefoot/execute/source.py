@@ -266,7 +266,7 @@ def indent_code(text: str, indent: str) -> str:
 
 def _inner_lines(root: ast.AST) -> frozenset[int]:
     """Lines that begin inside a string literal other than a docstring."""
-    docs = {id(doc) for node in ast.walk(root) if (doc := docstring_node(node)) is not None}
+    docs = docstring_ids(root)
     return frozenset(
         line
         for node in ast.walk(root)
@@ -285,6 +285,13 @@ def docstring_node(node: ast.AST) -> ast.Constant | None:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return first.value if isinstance(first.value.value, str) else None
     return None
+
+
+def docstring_ids(root: ast.AST) -> frozenset[int]:
+    """Ids of the literals that are docstrings of a node and of what it holds."""
+    return frozenset(
+        id(doc) for node in ast.walk(root) if (doc := docstring_node(node)) is not None
+    )
 
 
 def docstring_of(node: ast.AST | None) -> str:

@@ -69,7 +69,7 @@ class Weights:
     """What an example of docstring or issue that nobody holds adds to that; many voices say that it is a mistake of its own.
 
     So does an input that the unchanged code answers, and on which all that is left fails by accident, a name that the
-    unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, a statement that is cut off, and characters that the docstring names and nothing asks for any more, or for one of them alone.
+    unchanged code reads, and that all that is left still has and reads nowhere, a condition that no argument decides, a statement that is cut off, and characters that the docstring names and nothing asks for any more, or that nothing asks for beside one that is told.
     """
     broken: float = 0.25
     """Share of the inputs to which an answer is due from which on a behaviour that fails on them is never taken: so many are no accident of how inputs are made."""
@@ -127,7 +127,7 @@ class Passing:
     unwritten: bool = False
     """What it changes was still to be written, so that no edit could have the same behaviour."""
     idle: bool = False
-    """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, a statement is cut off, or characters that the docstring names are asked for no more, or for one of them alone."""
+    """A name that the unchanged code reads is still there and read no more, constants alone decide a condition that was meant to be decided by something else, a statement is cut off, or characters that the docstring names are asked for no more, or not beside one that is told."""
     unlike: str | None = None
     """What holds of all known results, and not of all that it gives for generated inputs, in words; None without such."""
     either: bool = False

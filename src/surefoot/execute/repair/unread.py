@@ -12,6 +12,7 @@ from surefoot.execute.source import (
     CodeUnit,
     FunctionNode,
     Source,
+    docstring_ids,
     docstring_node,
     docstring_of,
     last_name,
@@ -24,8 +25,6 @@ _TELLS_ANY: Final = frozenset({"ord", "re", "string"})
 """Names with which any kind of characters may be told."""
 _SIGN: Final = re.compile(r"""(?<!\w)(['"`])([^\w\s'"`])\1(?!\w)""")
 """A sign by itself in quotes, as a docstring names what delimits sentences."""
-_SEVERAL: Final = 3
-"""Signs that a docstring names from which on a function that tells one was meant to tell more: the other of two is told by an `else`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +119,15 @@ def _is_forgotten(was: FunctionNode, now: FunctionNode) -> bool:
 def _is_unheeded(function: FunctionNode, source: Source) -> bool:
     """Whether a docstring names '.', '?' and '!', say, of which its function tells some, and two or more are told nowhere in the file."""
     signs = {sign for _, sign in _SIGN.findall(docstring_of(function))}
-    if len(signs) < _SEVERAL or not _told(signs, function):
+    # The other one of two may be told by an `else`.
+    if not signs or not _told(signs, function) or _had(function)[1] & _TELLS_ANY:
         return False
-    reads = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    return not reads & _TELLS_ANY and len(signs - _told(signs, source.tree)) > 1
+    return len(signs - _told(signs, source.tree)) > 1
 
 
 def _told(signs: Iterable[str], root: ast.AST) -> set[str]:
     """Those of some signs that stand in a text of the code, but for its docstrings."""
-    docstrings = {id(docstring_node(node)) for node in ast.walk(root)}
+    docstrings = docstring_ids(root)
     texts = [
         n.value
         for n in ast.walk(root)
