@@ -71,6 +71,39 @@ def expression_of(text: str) -> ast.expr | None:
         return None
 
 
+def inner_lines(root: ast.AST) -> frozenset[int]:
+    """Lines that begin inside a string literal other than a docstring."""
+    docs = docstring_ids(root)
+    return frozenset(
+        line
+        for node in ast.walk(root)
+        if isinstance(node, ast.JoinedStr)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+        if id(node) not in docs
+        for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+    )
+
+
+def docstring_node(node: ast.AST) -> ast.Constant | None:
+    """The literal that is a node's docstring."""
+    if (
+        not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        or not node.body
+    ):
+        return None
+    first = node.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first.value if isinstance(first.value.value, str) else None
+    return None
+
+
+def docstring_ids(root: ast.AST) -> frozenset[int]:
+    """Ids of the literals that are docstrings of a node and of what it holds."""
+    return frozenset(
+        id(doc) for node in ast.walk(root) if (doc := docstring_node(node)) is not None
+    )
+
+
 def written(node: ast.AST) -> str:
     """A node as Python source; one that is nested too deep for that by its kind and a hash of what it holds."""
     return _told(ast.unparse, node)

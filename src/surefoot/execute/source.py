@@ -16,7 +16,7 @@ from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Final, TypeAlias
 
-from surefoot.syntax import MARK, tree_of
+from surefoot.syntax import MARK, docstring_node, inner_lines, tree_of
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _HAS_DOCSTRING: Final = 0x4000000
@@ -205,7 +205,7 @@ def _unit(source: Source, node: FunctionNode, names: tuple[str, ...], ordinal: i
         class_name=".".join(names[:-1]) or None,
         first_line=first,
         last_line=last,
-        text=_dedent(source.lines(first, last), indent, first, _inner_lines(node)).rstrip(),
+        text=_dedent(source.lines(first, last), indent, first, inner_lines(node)).rstrip(),
         indent=indent,
     )
 
@@ -257,40 +257,10 @@ def indent_code(text: str, indent: str) -> str:
     tree = None if not indent else parse("", text)
     if tree is None:
         return text if not indent else textwrap.indent(text, indent)
-    inner = _inner_lines(tree.tree)
+    inner = inner_lines(tree.tree)
     return "\n".join(
         row if not row.strip() or number in inner else indent + row
         for number, row in enumerate(text.split("\n"), start=1)
-    )
-
-
-def _inner_lines(root: ast.AST) -> frozenset[int]:
-    """Lines that begin inside a string literal other than a docstring."""
-    docs = docstring_ids(root)
-    return frozenset(
-        line
-        for node in ast.walk(root)
-        if isinstance(node, ast.JoinedStr)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
-        if id(node) not in docs
-        for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
-    )
-
-
-def docstring_node(node: ast.AST) -> ast.Constant | None:
-    """The literal that is a node's docstring."""
-    if not isinstance(node, FunctionNode | ast.ClassDef | ast.Module) or not node.body:
-        return None
-    first = node.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return first.value if isinstance(first.value.value, str) else None
-    return None
-
-
-def docstring_ids(root: ast.AST) -> frozenset[int]:
-    """Ids of the literals that are docstrings of a node and of what it holds."""
-    return frozenset(
-        id(doc) for node in ast.walk(root) if (doc := docstring_node(node)) is not None
     )
 
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
-from surefoot.syntax import parse, written
+from surefoot.syntax import inner_lines, parse, written
 from surefoot.toolbox.bounds import named
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -118,7 +118,7 @@ def with_indent(text: str, name: str, indent: str) -> str:
         )
     if own == indent:
         return "\n".join(lines)
-    fixed = {number - len(wrapper) for number in _inside_strings(tree)}
+    fixed = {number - len(wrapper) for number in inner_lines(tree)}
     below = {n: line for n, line in enumerate(lines[1:], start=2) if n not in fixed}
     if not own and all(_is_deeper(line, indent) for line in below.values()):
         # Copied from its place, but for the white space before its first line.
@@ -138,18 +138,6 @@ def _shift(line: str, own: str, indent: str) -> str:
     if not line.strip():
         return ""
     return indent + line.removeprefix(own) if line.startswith(own) else line
-
-
-def _inside_strings(tree: ast.Module) -> Iterator[int]:
-    """Lines that begin inside a string which is not a docstring."""
-    docstrings = {
-        node.body[0].value
-        for node in ast.walk(tree)
-        if isinstance(node, _DEFINITIONS) and isinstance(node.body[0], ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant | ast.JoinedStr) and node not in docstrings:
-            yield from range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
 
 
 def _below(body: Sequence[ast.stmt], prefix: str) -> Iterator[Span]:

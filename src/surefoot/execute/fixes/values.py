@@ -14,7 +14,8 @@ from surefoot.execute.fixes.rewrite import (
     own_nodes,
     place,
 )
-from surefoot.execute.source import FunctionNode, Source, TextEdit, docstring_node, newline_of
+from surefoot.execute.source import FunctionNode, Source, TextEdit, newline_of
+from surefoot.syntax import docstring_node
 from surefoot.values import Finding
 
 _READERS: Final = frozenset(

@@ -20,13 +20,12 @@ from surefoot.execute.source import (
     Source,
     TextEdit,
     apply,
-    docstring_node,
     newline_of,
     replace_unit,
     shape,
     unit_nodes,
 )
-from surefoot.syntax import tree_of
+from surefoot.syntax import docstring_node, tree_of
 
 _STEP: Final = "    "
 

@@ -22,16 +22,9 @@ from surefoot.execute.repair.ground import Files, Ports
 from surefoot.execute.repair.localise import called_in
 from surefoot.execute.repair.probe import module_of
 from surefoot.execute.repair.prose import promised
-from surefoot.execute.source import (
-    CodeUnit,
-    FunctionNode,
-    docstring_node,
-    is_unwritten,
-    last_name,
-    units,
-)
+from surefoot.execute.source import CodeUnit, FunctionNode, is_unwritten, last_name, units
 from surefoot.kernel.ports import Suite
-from surefoot.syntax import expression_of, tree_of
+from surefoot.syntax import docstring_node, expression_of, tree_of
 from surefoot.values import FileEdit, ModelFailure, ReportState, TestOutcome, TestReport, TestResult
 
 _NAMED: Final = 3

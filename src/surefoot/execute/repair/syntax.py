@@ -17,7 +17,8 @@ from surefoot.execute.repair.select import Passing
 from surefoot.execute.repair.trials import Trials, Tried
 from surefoot.execute.repair.unread import idles
 from surefoot.execute.repair.views import Shown
-from surefoot.execute.source import CodeUnit, Source, again_in, docstring_node, node_of
+from surefoot.execute.source import CodeUnit, Source, again_in, node_of
+from surefoot.syntax import docstring_node
 from surefoot.values import Candidate
 
 _MOST_FILLS = 3

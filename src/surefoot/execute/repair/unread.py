@@ -8,16 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from surefoot.execute.repair.settled import settled
-from surefoot.execute.source import (
-    CodeUnit,
-    FunctionNode,
-    Source,
-    docstring_ids,
-    docstring_node,
-    docstring_of,
-    last_name,
-    node_of,
-)
+from surefoot.execute.source import CodeUnit, FunctionNode, Source, docstring_of, last_name, node_of
+from surefoot.syntax import docstring_ids, docstring_node
 
 _SEES_ALL: Final = frozenset({"locals", "vars", "eval", "exec"})
 """Calls that read names without naming them."""

@@ -12,10 +12,10 @@ from surefoot.execute.source import (
     Source,
     TextEdit,
     blocks,
-    docstring_node,
     node_of,
     unit_nodes,
 )
+from surefoot.syntax import docstring_node
 
 _ATOM = re.compile(r"[\w.]+|[\w.]*\([^()]*\)|[\w.]*\[[^\[\]]*\]|'[^']*'|\"[^\"]*\"")
 _BINDS = (

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from surefoot.execute.repair.mutate.site import Mutation, Site
-from surefoot.execute.source import FunctionNode, TextEdit, blocks, docstring_node, newline_of
+from surefoot.execute.source import FunctionNode, TextEdit, blocks, newline_of
+from surefoot.syntax import docstring_node
 
 _AUGMENTED: Final = {
     ast.Add: ("+=", {"-=": 0.6, "*=": 0.4, "=": 0.45, "//=": 0.05}),
