@@ -70,6 +70,8 @@ def test_where_a_likely_edit_changes_what_an_unusual_input_gives_it_is_heard_fir
     assert choose([edit, anew], WEIGHTS).taken is edit
     same = replace(anew, apart=("x", "y"))
     assert choose([edit, same], WEIGHTS).taken is same
+    kept = replace(anew, apart=("old", "y"))
+    assert choose([edit, kept], WEIGHTS).taken is kept
     left = replace(edit, unchanged_apart=("x", "z"))
     unlikely = replace(edit, likely=None)
     by_model = replace(
@@ -175,6 +177,28 @@ def test_what_is_likely_and_foretold_outweighs_those_that_wrote_the_function_ane
         assert choose([anew, weaker], WEIGHTS).taken is anew
     told = replace(anew, foretold=1)
     assert choose([told, edit], WEIGHTS).taken is told
+
+
+def test_an_edit_outweighs_nobody_who_leaves_what_it_alters() -> None:
+    """One is no prime, the code says so by accident, and the edit that mends its loop says otherwise: whoever wrote it anew thought of that."""
+    anew = passing("anew", "a b", samples=1, fresh=1, changed_lines=6)
+    said = {"edited": True, "prior": 0.6, "samples": 3, "likely": 9.0, "foretold": 1}
+    edit = passing("edit", "a c", **said)
+    assert choose([anew, edit], WEIGHTS).taken is edit
+    for was in ("a x", "x c", "x y"):
+        altered = replace(edit, unchanged=tuple(was.split()))
+        mended = replace(anew, unchanged=tuple(was.split()))
+        assert choose([mended, altered], WEIGHTS).taken is altered
+    left = [replace(p, unchanged=("x", "b")) for p in (anew, edit)]
+    assert choose(left, WEIGHTS).taken is None
+    assert "0 do this, 1 something else" in choose(left, WEIGHTS).reason
+    unusual = [
+        replace(anew, unchanged_apart=("b",), apart=("b",)),
+        replace(edit, unchanged_apart=("b",), apart=("c",)),
+    ]
+    assert choose(unusual, WEIGHTS).taken is None
+    elsewhere = replace(unusual[0], measured="m.py::other")
+    assert choose([elsewhere, unusual[1]], WEIGHTS).taken is unusual[1]
 
 
 def test_two_that_agree_are_not_enough_where_the_tests_leave_three_behaviours_open() -> None:

@@ -207,7 +207,7 @@ class Probing:
         self._workers: dict[str, TrialWorker] = {}
         self._gauges: dict[str, Gauge] = {}
         self._unchanged: dict[str, Words | None] = {}
-        self._unchanged_apart: dict[str, Words] = {}
+        self._as_before: dict[str, tuple[Words, Words]] = {}
         self._owed: dict[str, tuple[_Due, ...]] = {}
 
     def gauge(self, suspect: Suspect) -> Gauge | None:
@@ -249,12 +249,13 @@ class Probing:
         probe = self._probes.get(suspect.key)
         return (self.ask(candidate, suspect, "strange") if probe and probe.strange else None) or ()
 
-    def unchanged_apart(self, suspect: Suspect) -> Words:
-        """What the unchanged code does where `Passing.apart` tells what a candidate does."""
-        if suspect.key not in self._unchanged_apart:
-            _, edges = self.behaviour(UNCHANGED, suspect)
-            self._unchanged_apart[suspect.key] = (*edges, *self.strange(UNCHANGED, suspect))
-        return self._unchanged_apart[suspect.key]
+    def unchanged(self, suspect: Suspect) -> tuple[Words, Words]:
+        """What the unchanged code does where `Passing.words` and `Passing.apart` tell what a candidate does."""
+        if suspect.key not in self._as_before:
+            words, edges = self.behaviour(UNCHANGED, suspect)
+            apart = (*edges, *self.strange(UNCHANGED, suspect))
+            self._as_before[suspect.key] = words or (), apart
+        return self._as_before[suspect.key]
 
     def all_of(self, candidate: Candidate, suspect: Suspect) -> tuple[Words | None, Words | None]:
         """What a candidate does on the generated inputs, and on such as perhaps nobody gives."""
@@ -453,6 +454,7 @@ class Evidence:
         probing = self._witnesses.probing
         files = self._changed_files(candidate)
         words, apart = probing.behaviour(candidate, suspect)
+        unchanged, unchanged_apart = probing.unchanged(suspect)
         raises = raised_in(after) if after else frozenset()
         return Passing(
             candidate=candidate,
@@ -467,7 +469,8 @@ class Evidence:
             changed=frozenset(s.key for s in changed),
             words=words,
             apart=(*apart, *probing.strange(candidate, suspect)),
-            unchanged_apart=probing.unchanged_apart(suspect),
+            unchanged=unchanged,
+            unchanged_apart=unchanged_apart,
             lost=probing.lost(words, suspect, raises),
             unwritten=_is_unwritten(before, suspect.unit),
             idle=bool(after and idles(before, after, suspect.unit)),

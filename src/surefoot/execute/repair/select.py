@@ -8,6 +8,7 @@ speaks for, beside others that pass as well, is not taken: an honest "not sure" 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
@@ -138,8 +139,10 @@ class Passing:
     """How much likelier than the unchanged code it is to a model that fills gaps, in nats; None when that is not known."""
     apart: Words = ()
     """What it does on inputs that are not like the known ones, of which nothing says that anybody gives them."""
+    unchanged: Words = ()
+    """What the unchanged code does on the inputs of `words`; empty when that is not known."""
     unchanged_apart: Words = ()
-    """What the unchanged code does on them."""
+    """What it does on those of `apart`."""
     beyond: Words = ()
     """What that does which it is, but for a line which that leaves and which a model finds far likelier otherwise."""
     kept: float | None = None
@@ -444,10 +447,21 @@ def _written_anew(best: Cluster, others: Sequence[Cluster], weights: Weights) ->
 def _outweighs(one: Cluster, other: Cluster, weights: Weights) -> bool:
     """Whether likelihood, as many answers, and what was foretold of a call on which they differ speak for a single edit against answers that wrote it anew.
 
-    Whoever writes a function anew can miss what the code that is there has thought of, as the smallest input.
+    Whoever writes a function anew can miss what the code that is there has thought of, as the smallest input. Where they
+    leave what that gives and the edit does not, they have not missed it.
     """
     said = one.foretold > other.foretold and one.likely >= weights.agreed
-    return said and one.samples >= other.fresh and not one.is_unaided
+    many = one.samples >= other.fresh and not one.is_unaided
+    return said and many and not _leaves(other.members[0], one.members[0])
+
+
+def _leaves(one: Passing, other: Passing) -> bool:
+    """Whether one gives what the unchanged code gives for some input, and the other something else."""
+    told = chain(
+        zip(one.unchanged, one.words or (), other.words or (), strict=False),
+        zip(one.unchanged_apart, one.apart, other.apart, strict=False),
+    )
+    return one.measured == other.measured and any(w == own != its for w, own, its in told)
 
 
 def _rivals(best: Cluster, others: Sequence[Cluster]) -> list[Cluster]:
@@ -532,26 +546,31 @@ def _in_turn(members: Sequence[Passing], *, certain: bool) -> tuple[Passing, ...
 
     Such inputs part no behaviours. But the smallest change may be the one that has not thought of them, and so may an edit,
     and an answer that saw the code: those that wrote the function anew are heard first, and beside an edit alone. But where
-    an edit is `certain`, by its likelihood, and changes what the code does with such an input, it is heard before: the fault
-    shows there, too, and who writes a function anew can miss what the code that is there has thought of.
+    an edit is `certain`, by its likelihood, and changes what the code does with such an input, and none of them leaves that,
+    it is heard before: the fault shows there, too, and who writes a function anew can miss what the code that is there has
+    thought of.
     """
     edit = min((p for p in members if p.is_edit), key=_rank, default=None) if certain else None
     edited = any(p.edited for p in members)
+    written_anew = [p.apart for p in members if p.fresh]
 
     def turn(passing: Passing) -> tuple[object, ...]:
         anew = _agreed(passing, [(p.fresh, p.apart) for p in members])
         answers = 0 if edited else _agreed(passing, [(p.samples, p.apart) for p in members])
-        return -_mended_as(passing, edit), -anew, -answers, _rank(passing)
+        return -_mended_as(passing, edit, written_anew), -anew, -answers, _rank(passing)
 
     return tuple(sorted(members, key=turn))
 
 
-def _mended_as(passing: Passing, edit: Passing | None) -> int:
-    """On how many inputs unlike the known ones a candidate does what an edit does, where the unchanged code does something else."""
+def _mended_as(passing: Passing, edit: Passing | None, anew: Sequence[Words]) -> int:
+    """On how many inputs unlike the known ones a candidate does what an edit does, where the unchanged code and `anew` all do something else."""
     if edit is None:
         return 0
     words = zip(edit.unchanged_apart, edit.apart, passing.apart, strict=False)
-    return sum(was != now == own for was, now, own in words)
+    return sum(
+        was != now == own and all(said[n : n + 1] != (was,) for said in anew)
+        for n, (was, now, own) in enumerate(words)
+    )
 
 
 def _agreed(passing: Passing, said: Iterable[tuple[int, Words]]) -> int:
