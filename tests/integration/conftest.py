@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests import commands
 
 from surefoot.patients import materialise
 
@@ -21,16 +21,8 @@ def surefoot(tmp_path: Path) -> Surefoot:
     def run(
         *args: str, cwd: Path, env: Mapping[str, str] | None = None, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "surefoot", *args],
-            cwd=cwd,
-            env={**os.environ, "SUREFOOT_HOME": str(tmp_path / "home"), **(env or {})},
-            input=stdin,
-            text=True,
-            capture_output=True,
-            timeout=300,
-            check=False,
-        )
+        whole = {**os.environ, "SUREFOOT_HOME": str(tmp_path / "home"), **(env or {})}
+        return commands.surefoot(*args, cwd=cwd, env=whole, stdin=stdin)
 
     return run
 

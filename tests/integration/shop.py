@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from tests import commands
 
 CODE = '''"""Prices."""
 
@@ -108,14 +109,8 @@ class Shop:
         self, *args: str, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """A command in the repository."""
-        return subprocess.run(
-            [sys.executable, "-m", "surefoot", *args],
-            cwd=self.root,
-            env={**os.environ, "SUREFOOT_HOME": str(self._folder / "home"), **(env or {})},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        whole = {**os.environ, "SUREFOOT_HOME": str(self._folder / "home"), **(env or {})}
+        return commands.surefoot(*args, cwd=self.root, env=whole)
 
     def explained(self, run: Mapping[str, object]) -> str:
         """What `surefoot explain` says of a run."""

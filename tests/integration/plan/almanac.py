@@ -3,10 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+
+from tests import commands
 
 FILES: Final = {
     "conftest.py": "",
@@ -333,12 +334,5 @@ class Almanac:
 
     def surefoot(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """A command in the repository."""
-        return subprocess.run(
-            [sys.executable, "-m", "surefoot", *args],
-            cwd=self.root,
-            env={**os.environ, "SUREFOOT_HOME": str(self._folder / "home")},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        whole = {**os.environ, "SUREFOOT_HOME": str(self._folder / "home")}
+        return commands.surefoot(*args, cwd=self.root, env=whole, stdin=stdin)
