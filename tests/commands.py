@@ -25,9 +25,9 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def surefoot(
-    *args: str, cwd: Path, env: Mapping[str, str], stdin: str = "", timeout: float = 300
+    *args: str, cwd: Path, env: Mapping[str, str], stdin: str = "", timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Do a command to its end; `env` is all of its environment, `timeout` in seconds."""
+    """Do a command to its end; `env` is all of its environment, `timeout` in seconds, None for however long it takes."""
     message = json.dumps({"args": args, "cwd": str(cwd), "env": dict(env)}).encode()
     settled = all(
         env.get(n) == os.environ.get(n) for n in {*env, *os.environ} if n.startswith(_SETTLED)
@@ -51,7 +51,7 @@ def surefoot(
 
 
 def _forked(
-    args: tuple[str, ...], message: bytes, stdin: str, timeout: float
+    args: tuple[str, ...], message: bytes, stdin: str, timeout: float | None
 ) -> subprocess.CompletedProcess[str]:
     orders = _nursery(os.getpid())
     with (
@@ -71,7 +71,7 @@ def _forked(
             os.kill(child, signal.SIGKILL)
             orders.settimeout(None)
             orders.recv(100)
-            raise subprocess.TimeoutExpired(["surefoot", *args], timeout) from None
+            raise subprocess.TimeoutExpired(["surefoot", *args], timeout or 0) from None
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(["surefoot", *args], code, out.read(), err.read())

@@ -22,7 +22,7 @@ def surefoot(tmp_path: Path) -> Surefoot:
         *args: str, cwd: Path, env: Mapping[str, str] | None = None, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
         whole = {**os.environ, "SUREFOOT_HOME": str(tmp_path / "home"), **(env or {})}
-        return commands.surefoot(*args, cwd=cwd, env=whole, stdin=stdin)
+        return commands.surefoot(*args, cwd=cwd, env=whole, stdin=stdin, timeout=300)
 
     return run
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import commands
 from tests.integration.conftest import Surefoot
 from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository, solve
 from tests.integration.shop import DISCOUNT, ISSUE, RIGHT, TESTS, Shop
@@ -145,14 +146,7 @@ def altered(kind: str, payload: dict[str, Any]) -> None:
 
 def command(env: dict[str, str], *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "surefoot", *args],
-        cwd=cwd,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return commands.surefoot(*args, cwd=cwd, env={**os.environ, **env})
 
 
 @pytest.fixture(scope="module")

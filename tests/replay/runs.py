@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests import commands
 from tests.integration import shop
 from tests.integration.execute import test_agent as till
 from tests.integration.execute import test_native_calls as native
@@ -183,14 +184,8 @@ def main(names: Sequence[str]) -> None:
 
 
 def _surefoot(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "surefoot", *args],
-        cwd=root,
-        env={**os.environ, "SUREFOOT_HOME": str(root.parent / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    whole = {**os.environ, "SUREFOOT_HOME": str(root.parent / "home")}
+    return commands.surefoot(*args, cwd=root, env=whole)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import commands
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 SOLVED = {
@@ -116,14 +116,8 @@ def solved_again(folder: Path, name: str) -> Path:
 
 def surefoot(root: Path, folder: Path, *args: str) -> dict[str, object]:
     """The JSON object that a command ends with."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "surefoot", *args, "--json"],
-        cwd=root,
-        env={**os.environ, "SUREFOOT_HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    whole = {**os.environ, "SUREFOOT_HOME": str(folder / "home")}
+    ran = commands.surefoot(*args, "--json", cwd=root, env=whole)
     assert ran.stdout, ran.stderr
     answer: dict[str, object] = json.loads(ran.stdout.splitlines()[-1])
     return answer
