@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.nursery import MOST
@@ -28,16 +28,22 @@ def surefoot(
     *args: str, cwd: Path, env: Mapping[str, str], stdin: str = "", timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Do a command to its end; `env` is all of its environment, `timeout` in seconds, None for however long it takes."""
-    message = json.dumps({"args": args, "cwd": str(cwd), "env": dict(env)}).encode()
     settled = all(
         env.get(n) == os.environ.get(n) for n in {*env, *os.environ} if n.startswith(_SETTLED)
     )
-    alike = settled and len(message) <= MOST and "coverage" not in sys.modules
+    alike = settled and len(_message(args, cwd, env)) <= MOST and "coverage" not in sys.modules
     if alike and _ONE_AT_A_TIME.acquire(blocking=False):
         try:
-            return _forked(args, message, stdin, timeout)
+            return forked(*args, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
         finally:
             _ONE_AT_A_TIME.release()
+    return started(*args, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
+
+
+def started(
+    *args: str, cwd: Path, env: Mapping[str, str], stdin: str = "", timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The same by an interpreter of its own."""
     return subprocess.run(
         [sys.executable, "-m", "surefoot", *args],
         cwd=cwd,
@@ -50,9 +56,10 @@ def surefoot(
     )
 
 
-def _forked(
-    args: tuple[str, ...], message: bytes, stdin: str, timeout: float | None
+def forked(
+    *args: str, cwd: Path, env: Mapping[str, str], stdin: str = "", timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
+    """The same by a fork, one at a time."""
     orders = _nursery(os.getpid())
     with (
         tempfile.TemporaryFile("w+") as given,
@@ -61,7 +68,8 @@ def _forked(
     ):
         given.write(stdin)
         given.seek(0)
-        socket.send_fds(orders, [message], [given.fileno(), out.fileno(), err.fileno()])
+        streams = [stream.fileno() for stream in (given, out, err)]
+        socket.send_fds(orders, [_message(args, cwd, env)], streams)
         orders.settimeout(60)
         child = int(orders.recv(100))
         orders.settimeout(timeout)
@@ -75,6 +83,10 @@ def _forked(
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(["surefoot", *args], code, out.read(), err.read())
+
+
+def _message(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bytes:
+    return json.dumps({"args": args, "cwd": str(cwd), "env": dict(env)}).encode()
 
 
 @functools.cache

@@ -1,8 +1,6 @@
 """What the tests start commands by: a command that is forked ends as one of an interpreter of its own."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,20 +23,9 @@ def test_a_forked_command_ends_as_one_of_its_own(
 ) -> None:
     """By its code and all that it says, each with a home of its own."""
     ends = []
-    for name in ("forked", "own"):
-        env = {**os.environ, "SUREFOOT_HOME": str(tmp_path / name)}
-        if name == "own":
-            done = subprocess.run(
-                [sys.executable, "-m", "surefoot", *args],
-                cwd=patient,
-                env=env,
-                input=stdin,
-                text=True,
-                capture_output=True,
-                check=False,
-            )
-        else:
-            done = commands.surefoot(*args, cwd=patient, env=env, stdin=stdin)
+    for run in (commands.forked, commands.started):
+        env = {**os.environ, "SUREFOOT_HOME": str(tmp_path / run.__name__)}
+        done = run(*args, cwd=patient, env=env, stdin=stdin)
         told = (done.stdout + done.stderr).replace(env["SUREFOOT_HOME"], "HOME")
         ends.append((done.returncode, told))
     assert ends[0] == ends[1]
