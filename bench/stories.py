@@ -16,14 +16,7 @@ from typing import Literal
 
 from surefoot import __version__
 from surefoot.app import finish, start
-from surefoot.assembly import (
-    Frozen,
-    Request,
-    Surroundings,
-    open_ledger,
-    publisher_of,
-    rule_reviewers,
-)
+from surefoot.assembly import Surroundings, open_ledger, publisher_of, rule_reviewers
 from surefoot.codec import decode, encode
 from surefoot.decisions.planning import RulePlanner
 from surefoot.events.orchestration import RunOpened, RunResumed
@@ -56,6 +49,7 @@ from surefoot.people import ByFunction
 from surefoot.policy.rules import RulePolicy
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Places, Project, open_project
+from surefoot.request import Frozen, Request
 from surefoot.solver import RuleSolver
 from surefoot.suite import is_control_path, is_test_path
 from surefoot.testing.model import ScriptedModel

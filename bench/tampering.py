@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from surefoot.app import run_diff
 from surefoot.codec import canonical, digest, encode, plain
 from surefoot.documents import documents_of
 from surefoot.events.envelope import Event, Recorded
@@ -28,6 +27,7 @@ from surefoot.ledger import read_events
 from surefoot.ledger.wire import Tip, seal
 from surefoot.policy.redaction import redact
 from surefoot.project import Project
+from surefoot.reading import run_diff
 from surefoot.report import read_story
 from surefoot.values import Digest, GateOutcome, RunId, RunStatus
 from surefoot.verify.blobs import digests_of

@@ -1,14 +1,12 @@
-"""What a face of Surefoot can ask for: a run started or resumed, a run read, an audit."""
+"""What a face of Surefoot can ask for: a run started or resumed, an audit. How a run stands is in `reading`."""
 
 from collections.abc import Collection
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from surefoot import __version__
 from surefoot.assembly import (
     Driver,
-    Frozen,
-    Request,
     Session,
     Surroundings,
     auditors_of,
@@ -19,7 +17,6 @@ from surefoot.assembly import (
     policy_of,
     scratch_folder,
     suite_of,
-    thaw,
     tried_processes,
 )
 from surefoot.codec import encode
@@ -41,7 +38,6 @@ from surefoot.gitops.reading import (
     RepositoryTrees,
     publish_ledger_head,
     tree_checkout,
-    tree_diff,
     uncommitted,
     untracked,
 )
@@ -53,32 +49,22 @@ from surefoot.kernel.proof import Prover, failed
 from surefoot.kernel.summary import unusable
 from surefoot.kernel.whole import noticing, proofs_elsewhere
 from surefoot.ledger import read_events
-from surefoot.ledger.blobs import BlobStore
 from surefoot.policy import read_mode
-from surefoot.policy.redaction import Redactor
 from surefoot.project import Project
-from surefoot.report import Story, Summary, read_story, render_report, summarise_run
+from surefoot.reading import Outcome, hiding, opened_of, outcome, read_story_of, run_diff
+from surefoot.report import Story, Summary, read_story, summarise_run
+from surefoot.request import Frozen, Request, thaw
 from surefoot.suite import CommandPlan, SuitePlan
 from surefoot.upkeep import Lifecycle, open_lifecycle, redactor_of
 from surefoot.values import (
     RESUMABLE,
     SETTLED,
     Audit,
-    Diff,
     Issue,
     RunId,
     RunStatus,
     TreeId,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a run stands."""
-
-    summary: Summary
-    report: str
-    status: RunStatus
 
 
 def start(
@@ -247,51 +233,6 @@ def _tell_refusal(journal: Journal, lifecycle: Lifecycle) -> None:
         journal.record(PolicyWarning(rule="tools.enforcement", what=f"waits for {told}"))
 
 
-def read_story_of(project: Project, run_id: RunId) -> Story:
-    """A run's story, from its ledger alone."""
-    return read_story(run_id, tuple(read_events(project.ledger_file(run_id))))
-
-
-def frozen_of(project: Project, run_id: RunId) -> Frozen:
-    """What a run was started with, as its ledger keeps it.
-
-    Raises:
-        UsageError: The run has no beginning.
-        LedgerError: The blob is missing, or is not what it was.
-    """
-    opened = _opened_of(read_story_of(project, run_id))
-    return thaw(BlobStore(project.blobs).get(opened.settings))
-
-
-def look_up(project: Project, run_id: RunId) -> tuple[Story, Diff | None]:
-    """A run's story and its diff, from the ledger and the repository alone."""
-    story = read_story_of(project, run_id)
-    return story, run_diff(project, story)
-
-
-def run_diff(project: Project, story: Story) -> Diff | None:
-    """What the run changed in all; None when its commits are gone (rejected)."""
-    opened, tree = story.state.opened, story.state.head_tree
-    if opened is None or tree is None:
-        return None
-    with scratch_folder(project) as scratch:
-        return tree_diff(project.repository, opened.base_tree, tree, scratch)
-
-
-def outcome(project: Project, run_id: RunId) -> Outcome:
-    """How a run stands, read anew."""
-    story, diff = look_up(project, run_id)
-    report = render_report(story, diff, _hiding(project))
-    folder = project.runs / run_id
-    summary = summarise_run(story, diff.paths if diff else (), str(folder / "report.md"))
-    return Outcome(summary=summary, report=report, status=RunStatus(summary["status"]))
-
-
-def _hiding(project: Project) -> Redactor:
-    """What hides the user's secrets in a diff: git has them, as the lines beside a change may be anything."""
-    return redactor_of(project, project.repository.env)
-
-
 def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
     """The object of a run that an error broke off; None when it had not begun. Writes nothing: the disk may be what broke.
 
@@ -355,7 +296,7 @@ def checked_again(
     It has to show there what the run had to show on its base, its tests' strength left out; what guards the work may not be
     changed by a hook where the run did not; the auditors may say nothing new of what differs. Returns the refusal.
     """
-    frozen = thaw(journal.get(_opened_of(story).settings))
+    frozen = thaw(journal.get(opened_of(story).settings))
     with (
         scratch_folder(project) as scratch,
         closing(RepositoryTrees(project.repository, scratch)) as trees,
@@ -384,12 +325,6 @@ def checked_again(
     return failed(proofs) or None
 
 
-def _opened_of(story: Story) -> RunOpened:
-    if story.state.opened is None:
-        raise UsageError(f"run {story.run_id} has no beginning in its ledger")
-    return story.state.opened
-
-
 def finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     """Write report, findings and summary; a run that has ended for good gives its worktree back.
 
@@ -400,7 +335,7 @@ def finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     folder = project.runs / run_id
     events = tuple(read_events(project.ledger_file(run_id)))
     diff = run_diff(project, read_story(run_id, events))
-    written = documents_of(events, diff, folder, _hiding(project))
+    written = documents_of(events, diff, folder, hiding(project))
     for name, data in written.items():
         if name != SUMMARY:
             (folder / name).write_bytes(data)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from surefoot.assembly import Frozen, Request, Surroundings, lineup_of, plan_of
+from surefoot.assembly import Surroundings, lineup_of, plan_of
 from surefoot.errors import RepositoryError, SettingsError, SurefootError
 from surefoot.gitops import Repository, check_git
 from surefoot.models import KnownModel, known_models
 from surefoot.project import Places, Project, open_project
+from surefoot.request import Frozen, Request
 from surefoot.sandbox import ProbeResult, conformance, open_processes
 from surefoot.suite import SuitePlan
 from surefoot.values import Issue, SandboxLevel

@@ -6,15 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from surefoot.assembly import (
-    Frozen,
-    Request,
-    Surroundings,
-    lineup_of,
-    metering,
-    policy_of,
-    turns_before,
-)
+from surefoot.assembly import Surroundings, lineup_of, metering, policy_of, turns_before
 from surefoot.context import RepositoryMap
 from surefoot.decisions.clarification import THE_OTHERS_TOO
 from surefoot.decisions.complexity import COMPLEXITY, ComplexityQuestion, files_named, without_model
@@ -55,6 +47,7 @@ from surefoot.plan import (
 from surefoot.plan import Desk as Answers
 from surefoot.plans import Clarified, Plan, Question, Refusal, Source
 from surefoot.project import Project
+from surefoot.request import Frozen, Request
 from surefoot.suite import CommandPlan, SuitePlan
 from surefoot.values import (
     Complexity,

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from surefoot.app import checked_again, frozen_of, read_story_of
+from surefoot.app import checked_again
 from surefoot.assembly import Surroundings, open_ledger
 from surefoot.errors import AcceptError, LedgerError, UsageError
 from surefoot.events.calls import ModelPulled
@@ -25,7 +25,9 @@ from surefoot.models.registry import EMBEDDED
 from surefoot.models.weights import QWEN, Progress, Weights, find, pull
 from surefoot.planrun.course import milestone_name
 from surefoot.project import Project, plan_run_of
+from surefoot.reading import read_story_of
 from surefoot.report import Story
+from surefoot.request import frozen_of
 from surefoot.suite import carried
 from surefoot.system import SystemClock
 from surefoot.upkeep import own_ledger

@@ -10,16 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from surefoot.app import (
-    Outcome,
-    frozen_of,
-    look_up,
-    new_run_id,
-    outcome,
-    read_story_of,
-    start,
-)
-from surefoot.assembly import Request, Surroundings, open_ledger, policy_of
+from surefoot.app import new_run_id, start
+from surefoot.assembly import Surroundings, open_ledger, policy_of
 from surefoot.codec import decode, digest, encode
 from surefoot.decisions.roundtable import RULES, Agreement, Juror, Option, held
 from surefoot.errors import LedgerError, SurefootError, UsageError
@@ -30,6 +22,8 @@ from surefoot.kernel.journal import Journal
 from surefoot.ledger.blobs import BlobStore
 from surefoot.planrun.interrupt import OneAtATime, Stop, interruptible
 from surefoot.project import Project
+from surefoot.reading import Outcome, look_up, outcome, read_story_of
+from surefoot.request import Request, frozen_of
 from surefoot.upkeep import own_ledger
 from surefoot.values import (
     Diff,

@@ -13,7 +13,6 @@ from typing import Final, Protocol, TypeAlias
 
 from surefoot.app import opening
 from surefoot.assembly import (
-    Frozen,
     Surroundings,
     lineup_of,
     open_ledger,
@@ -36,6 +35,7 @@ from surefoot.plain_files import write_whole
 from surefoot.plan import counted, documents, judge, risks_of, written
 from surefoot.plans import Plan, Question, Refusal
 from surefoot.project import PLAN_PREFIX, Project
+from surefoot.request import Frozen
 from surefoot.sandbox import open_processes
 from surefoot.values import Ceilings, RunId, RunStatus
 

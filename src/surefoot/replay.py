@@ -5,17 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from surefoot.app import Outcome, read_story_of, start
+from surefoot.app import start
 from surefoot.assembly import (
     Cast,
-    Request,
     Session,
     Surroundings,
     asked_for,
     drive,
     parts_of,
     scratch_folder,
-    thaw,
 )
 from surefoot.decisions.tool_call import SHAPED_CALL, TOOL_CALL
 from surefoot.errors import LedgerError, UsageError
@@ -31,6 +29,8 @@ from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy.judges import PinnedChain
 from surefoot.project import Places, Project
+from surefoot.reading import Outcome, read_story_of
+from surefoot.request import Request, thaw
 from surefoot.settings import Settings
 from surefoot.shelf import TapedShelf
 from surefoot.tape import Tape, TapedRouter

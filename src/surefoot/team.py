@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final
 
-from surefoot.app import Outcome, outcome, read_story_of
-from surefoot.assembly import Driver, Request, Surroundings
+from surefoot.assembly import Driver, Surroundings
 from surefoot.errors import AcceptError
 from surefoot.events.orchestration import RunAccepted, RunRejected
 from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
@@ -25,6 +24,8 @@ from surefoot.planrun.course import milestone_name, touching
 from surefoot.planrun.run import checked_plan, go_on, named_plan, run_plan
 from surefoot.plans import Plan
 from surefoot.project import Project, plan_run_of
+from surefoot.reading import Outcome, outcome, read_story_of
+from surefoot.request import Request
 from surefoot.upkeep import own_ledger
 from surefoot.values import RunId, RunStatus
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 from bench.letters import lay
 from bench.shelf import WHO
 
-from surefoot.app import Outcome, resume, start
-from surefoot.assembly import Request, Session, Surroundings
+from surefoot.app import resume, start
+from surefoot.assembly import Session, Surroundings
 from surefoot.cli.common import surroundings
 from surefoot.events.envelope import Event
 from surefoot.events.plans import ChildEnded, ChildStarted
@@ -23,6 +23,8 @@ from surefoot.planrun.children import Order
 from surefoot.planrun.run import drive_plan
 from surefoot.plans import Plan
 from surefoot.project import Places, Project, child_run, open_project
+from surefoot.reading import Outcome
+from surefoot.request import Request
 from surefoot.values import (
     CommitId,
     RunId,

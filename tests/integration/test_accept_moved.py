@@ -10,7 +10,7 @@ from bench.stories import Doing
 from bench.stories import Work as Deed
 
 from surefoot.app import start
-from surefoot.assembly import Desk, Request, Session, Surroundings, Work, drive, own_work
+from surefoot.assembly import Desk, Session, Surroundings, Work, drive, own_work
 from surefoot.cli.common import surroundings
 from surefoot.errors import AcceptError
 from surefoot.gitops.workspace import GitWorkspace
@@ -18,6 +18,7 @@ from surefoot.handover import accept
 from surefoot.kernel.ports import Processes, RunningProcess
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
+from surefoot.request import Request
 from surefoot.testing.repository import ScratchRepository
 from surefoot.values import Command, CommitId, Issue, ProcessResult, RunId, SandboxLevel
 from surefoot.verify import verify_run

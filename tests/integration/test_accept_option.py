@@ -9,13 +9,14 @@ import typer
 from tests.integration.conftest import Surefoot
 
 from surefoot.app import start
-from surefoot.assembly import Request, Session, drive
+from surefoot.assembly import Session, drive
 from surefoot.cli.common import surroundings
 from surefoot.cli.solve import finish
 from surefoot.gitops.workspace import GitWorkspace
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, open_project
 from surefoot.replay import replay
+from surefoot.request import Request
 from surefoot.values import Issue, RunId
 from surefoot.verify import verify_run
 

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from surefoot.app import resume, start
-from surefoot.assembly import Request, Session, Surroundings
+from surefoot.assembly import Session, Surroundings
 from surefoot.cli.common import surroundings
 from surefoot.cli.solve import told_with_its_run
 from surefoot.errors import EnvironmentBrokenError, UsageError
@@ -19,6 +19,7 @@ from surefoot.operations import await_runs, spawn_runs
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
 from surefoot.report import Summary
+from surefoot.request import Request
 from surefoot.values import Issue, RunId, RunStatus
 
 RUN = RunId("20261122-101500-abcd")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.integration.conftest import Surefoot
 
-from surefoot.app import outcome, resume, start
-from surefoot.assembly import Frozen, Request, Surroundings, open_ledger
+from surefoot.app import resume, start
+from surefoot.assembly import Surroundings, open_ledger
 from surefoot.cli.common import surroundings
 from surefoot.codec import encode
 from surefoot.errors import AcceptError, LockedError, SurefootError, UsageError
@@ -39,6 +39,8 @@ from surefoot.kernel.journal import Journal
 from surefoot.ledger import read_events
 from surefoot.people import Nobody, Quiet
 from surefoot.project import Places, Project, open_project
+from surefoot.reading import outcome
+from surefoot.request import Frozen, Request
 from surefoot.values import (
     Classification,
     Complexity,

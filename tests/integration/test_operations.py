@@ -13,7 +13,7 @@ from tests.integration.disks import file_size_limit
 from tests.integration.execute.test_agent import BUG, BUG_EDITS, repository
 from tests.integration.steps import done, script
 
-from surefoot.assembly import Request, Surroundings
+from surefoot.assembly import Surroundings
 from surefoot.consent import clear_lock, give_trust, set_lock
 from surefoot.decisions.roundtable import Juror
 from surefoot.errors import LedgerError, UsageError
@@ -27,6 +27,7 @@ from surefoot.operations import (
     spawn_runs,
 )
 from surefoot.project import Project, open_project
+from surefoot.request import Request
 from surefoot.upkeep import own_ledger
 from surefoot.values import RunId, RunStatus
 

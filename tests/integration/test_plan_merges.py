@@ -14,7 +14,6 @@ from bench.shelf import plan_of
 from tests.integration.plan_hands import Edits, git, good, hands_project, play
 
 from surefoot.app import start
-from surefoot.assembly import Request
 from surefoot.cli.common import surroundings
 from surefoot.decisions.plan_rule import ALL_TESTS
 from surefoot.events.envelope import Recorded
@@ -29,6 +28,7 @@ from surefoot.people import Nobody, Quiet
 from surefoot.planrun.children import Order
 from surefoot.planrun.run import drive_plan
 from surefoot.project import Project, child_run, open_project
+from surefoot.request import Request
 from surefoot.values import (
     Complexity,
     RunId,

@@ -9,7 +9,7 @@ from bench.letters import two_that_clash
 from tests.integration.plan_hands import Hands, hands_project, play
 
 from surefoot.app import start
-from surefoot.assembly import Request, Session
+from surefoot.assembly import Session
 from surefoot.cli.common import surroundings
 from surefoot.errors import UsageError
 from surefoot.events.plans import ChildEnded, ChildStarted
@@ -21,6 +21,7 @@ from surefoot.planrun.run import drive_plan
 from surefoot.plans import Plan
 from surefoot.project import Project, child_run
 from surefoot.replay import replay
+from surefoot.request import Request
 from surefoot.system import SystemClock
 from surefoot.values import RunId, RunStatus
 

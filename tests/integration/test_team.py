@@ -9,7 +9,7 @@ from bench.letters import unit
 from bench.shelf import plan_of
 from tests.integration.plan_hands import Edits, Hands, git, good, hands_project
 
-from surefoot.assembly import Request, Session
+from surefoot.assembly import Session
 from surefoot.cli.common import surroundings
 from surefoot.errors import AcceptError, PlanRefusedError
 from surefoot.events.plans import MilestoneClaimed, MilestoneReleased
@@ -21,6 +21,7 @@ from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import drive_plan
 from surefoot.plans import Plan
 from surefoot.project import Project, open_project
+from surefoot.request import Request
 from surefoot.system import SystemClock
 from surefoot.team import Turnout, milestone_nodes, take, work
 from surefoot.upkeep import own_ledger

@@ -13,13 +13,13 @@ from tests.integration.execute.test_agent import BUG, repository
 from tests.integration.plan_hands import hands_project
 from typer.testing import CliRunner
 
-from surefoot.assembly import Frozen, Request
 from surefoot.cli.live import Terminal
 from surefoot.cli.main import app
 from surefoot.codec import digest
 from surefoot.nodes import Cost
 from surefoot.planrun.children import Order, project_for
 from surefoot.project import open_project
+from surefoot.request import Frozen, Request
 from surefoot.values import Issue, RunId
 
 SETTINGS = '[test]\ncommand = ["sh", "-c", "touch /tmp/never"]\n'

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from surefoot.assembly import Frozen, Request, thaw
 from surefoot.codec import canonical, encode
+from surefoot.request import Frozen, Request, thaw
 from surefoot.settings import Settings, parse_settings
 from surefoot.values import Issue
 

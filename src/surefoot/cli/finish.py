@@ -45,9 +45,9 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted, killed, paused, or ran out of budget, on another model if one is named."""
     project = open_here(repo)
-    from surefoot.app import read_story_of
-    from surefoot.assembly import Request
     from surefoot.planrun.run import go_on as take_up
+    from surefoot.reading import read_story_of
+    from surefoot.request import Request
     from surefoot.values import Issue
 
     larger = Request(

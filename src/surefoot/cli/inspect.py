@@ -55,7 +55,7 @@ _SHOWN = 200
 def show(run: RunArgument = None, repo: RepoOption = Path(), json: JsonOption = False) -> None:
     """Show a run's report."""
     project = open_here(repo)
-    from surefoot.app import outcome
+    from surefoot.reading import outcome
 
     result = outcome(project, project.find_run(run))
     if json:
@@ -231,7 +231,7 @@ def _decided(project: "Project", run_id: str) -> "tuple[DecisionLine, ...]":
 
 def summary_of(project: "Project", run_id: "RunId") -> "Summary":
     """A run's summary, read anew."""
-    from surefoot.app import outcome
+    from surefoot.reading import outcome
 
     return outcome(project, run_id).summary
 
@@ -240,7 +240,7 @@ def summary_of(project: "Project", run_id: "RunId") -> "Summary":
 def diff(run: RunArgument = None, repo: RepoOption = Path()) -> None:
     """Print what a run changed, as a patch."""
     project = open_here(repo)
-    from surefoot.app import look_up
+    from surefoot.reading import look_up
 
     _, changed = look_up(project, project.find_run(run))
     print_patch(changed.patch if changed else "")

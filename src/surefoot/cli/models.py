@@ -258,8 +258,8 @@ def _lineup_of(
     """The models of a run, by what it was started with; what is given here stands in place of that."""
     from dataclasses import replace
 
-    from surefoot.app import frozen_of
     from surefoot.assembly import lineup_of
+    from surefoot.request import frozen_of
 
     frozen = frozen_of(project, run_id)
     its_own = frozen.request.base_url if model in (None, frozen.model) else None

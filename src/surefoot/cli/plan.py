@@ -84,10 +84,10 @@ def plan(
     project = open_here(repo)
     if hand_made is None:
         wanted = from_root(wanted, repo, project.root)
-    from surefoot.assembly import Request  # heavy; see cli.main
     from surefoot.drafting import PlanRequest
     from surefoot.plan.fetch import fetch
     from surefoot.planner import make_plan
+    from surefoot.request import Request  # heavy; see cli.main
 
     asked = PlanRequest(
         request=Request(

@@ -8,10 +8,11 @@ from surefoot.cli.screen import print_line
 from surefoot.errors import DisagreedError, SurefootError
 
 if TYPE_CHECKING:
-    from surefoot.app import Outcome
-    from surefoot.assembly import Request, Surroundings
+    from surefoot.assembly import Surroundings
     from surefoot.operations import Choice, Results
     from surefoot.project import Project
+    from surefoot.reading import Outcome
+    from surefoot.request import Request
     from surefoot.values import RunId
 
 
@@ -22,13 +23,13 @@ def side_by_side(
 
     Where none is complete it is the first. Where complete ones are not agreed on, nothing is kept and the answer is no.
     """
-    from surefoot.app import outcome
     from surefoot.operations import (
         await_runs,
         consolidate_results,
         run_roundtable,
         spawn_runs,
     )
+    from surefoot.reading import outcome
     from surefoot.values import RunStatus
 
     # An address is that of the model that it was given for.

@@ -82,8 +82,8 @@ def run(
     project = open_here(repo)
     given = _find(project, plan)
     from surefoot.app import new_run_id
-    from surefoot.assembly import Request
     from surefoot.planrun.run import run_plan
+    from surefoot.request import Request
 
     request = Request(
         issue=given.issue,

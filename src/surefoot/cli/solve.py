@@ -39,10 +39,10 @@ from surefoot.cli.screen import print_line, print_text
 from surefoot.errors import SurefootError, UsageError
 
 if TYPE_CHECKING:
-    from surefoot.app import Outcome
     from surefoot.assembly import Surroundings
     from surefoot.cli.live import LiveView
     from surefoot.project import Project
+    from surefoot.reading import Outcome
     from surefoot.values import Issue, RunId
 
 _MOST_ISSUE_BYTES = 1_000_000
@@ -87,7 +87,7 @@ def solve(
     project = open_here(repo)
     given = from_root(read_issue(issue, test or [], sarif, project.root), repo, project.root)
     from surefoot.app import new_run_id, start  # heavy; see cli.main
-    from surefoot.assembly import Request
+    from surefoot.request import Request
 
     request = Request(
         issue=given,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from surefoot.app import read_story_of, resume, start
-from surefoot.assembly import Frozen, Request, Session
+from surefoot.app import resume, start
+from surefoot.assembly import Session
 from surefoot.documents import SUMMARY
 from surefoot.errors import LedgerError, SurefootError
 from surefoot.events.classes import ChildKind
@@ -22,6 +22,8 @@ from surefoot.planrun.course import changes
 from surefoot.planrun.interrupt import OneAtATime, Stop, interruptible
 from surefoot.plans import Assignment, Plan, PlannedUnit
 from surefoot.project import Project, child_run
+from surefoot.reading import read_story_of
+from surefoot.request import Frozen, Request
 from surefoot.settings import RiskSettings
 from surefoot.values import RESUMABLE, CommitId, EventId, RunId, RunStatus, TreeId, Usage
 

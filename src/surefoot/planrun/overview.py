@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.app import frozen_of, read_story_of
 from surefoot.codec import decode
 from surefoot.events.orchestration import ScheduleOpened
 from surefoot.gitops.collect import is_held
@@ -15,6 +14,8 @@ from surefoot.nodes import Graph
 from surefoot.planrun.course import course_of
 from surefoot.planrun.status import Standing, as_json, lines_of, standing, waiting
 from surefoot.project import Project
+from surefoot.reading import read_story_of
+from surefoot.request import frozen_of
 from surefoot.values import Ceilings, RunId, Spend
 
 _ANY: Final = Ceilings(max_iterations=1, time_s=1.0, max_files=1)

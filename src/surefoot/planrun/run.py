@@ -4,19 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from surefoot.app import Outcome, frozen_of, read_story_of, resume, start
-from surefoot.assembly import (
-    Desk,
-    Driver,
-    Frozen,
-    Request,
-    Session,
-    Surroundings,
-    Work,
-    drive,
-    policy_of,
-    thaw,
-)
+from surefoot.app import resume, start
+from surefoot.assembly import Desk, Driver, Session, Surroundings, Work, drive, policy_of
 from surefoot.codec import canonical, digest_of, encode
 from surefoot.decisions.assigned import failing_of
 from surefoot.decisions.plan_rule import ALL_TESTS
@@ -42,6 +31,8 @@ from surefoot.planrun.parts import Parts
 from surefoot.planrun.status import trace
 from surefoot.plans import Plan, PlannedUnit
 from surefoot.project import Project
+from surefoot.reading import Outcome, read_story_of
+from surefoot.request import Frozen, Request, frozen_of, thaw
 from surefoot.values import (
     Audit,
     Issue,

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from surefoot.app import read_story_of
 from surefoot.codec import digest
 from surefoot.errors import GitError, LedgerError, RepositoryError, SurefootError, UsageError
 from surefoot.events.plans import RunArchived
@@ -16,6 +15,7 @@ from surefoot.ledger import FileLedger, read_events
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.disk import sync_directory, told
 from surefoot.project import Project, plan_run_of
+from surefoot.reading import read_story_of
 from surefoot.report import Story
 from surefoot.values import Digest, RunId, RunStatus
 from surefoot.verify.blobs import digests_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from surefoot.assembly import Frozen, rules_of, thaw
+from surefoot.assembly import rules_of
 from surefoot.codec import decode, difference, plain
 from surefoot.decisions.redacted import MARK
 from surefoot.events.envelope import Recorded
@@ -34,6 +34,7 @@ from surefoot.kernel.run import may_change, resolved
 from surefoot.kernel.state import RunState
 from surefoot.kernel.vetoes import heard
 from surefoot.kernel.whole import ends_of, review_input, whole_proofs
+from surefoot.request import Frozen, thaw
 from surefoot.values import Ceilings, Diff, Digest, Mode, Resolution
 from surefoot.verify.record import Proofs, Reader
 

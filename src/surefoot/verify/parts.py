@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from surefoot.assembly import Request
 from surefoot.codec import decode, difference, plain
 from surefoot.errors import UsageError
 from surefoot.events.envelope import Recorded
@@ -15,6 +14,7 @@ from surefoot.kernel.state import RunState
 from surefoot.planrun.course import Course, adopted, course_of
 from surefoot.planrun.parts import VERIFICATION, Merged, judged
 from surefoot.plans import Plan
+from surefoot.request import Request
 from surefoot.values import TreeId
 from surefoot.verify.record import NotRecordedError, Proofs, Reader
 

@@ -4,14 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.assembly import (
-    Frozen,
-    Surroundings,
-    asked_for,
-    scratch_folder,
-    suite_of,
-    tried_processes,
-)
+from surefoot.assembly import Surroundings, asked_for, scratch_folder, suite_of, tried_processes
 from surefoot.codec import decode
 from surefoot.errors import EnvironmentBrokenError
 from surefoot.events.envelope import Recorded
@@ -21,6 +14,7 @@ from surefoot.gitops.reading import tree_checkout, tree_exists
 from surefoot.kernel.steady import function_of
 from surefoot.project import Project
 from surefoot.records import until_stop
+from surefoot.request import Frozen
 from surefoot.values import ReportState, TestReport
 from surefoot.verify.record import Reader
 

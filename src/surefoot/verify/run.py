@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot import __version__
-from surefoot.app import run_diff
-from surefoot.assembly import Frozen, Surroundings, rule_reviewers, scratch_folder, thaw
+from surefoot.assembly import Surroundings, rule_reviewers, scratch_folder
 from surefoot.documents import SUMMARY
 from surefoot.errors import GitError, LedgerError, RepositoryError, UsageError
 from surefoot.events.envelope import Recorded
@@ -22,7 +21,9 @@ from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.preflight import SyntaxCritic
 from surefoot.project import Project
+from surefoot.reading import run_diff
 from surefoot.report import read_story
+from surefoot.request import Frozen, thaw
 from surefoot.suite import is_test_path
 from surefoot.values import RunId, TreeId
 from surefoot.verify.blobs import BlobCheck, digests_of

@@ -13,7 +13,7 @@ from bench.tampering import anchored, rechain
 from tests.integration.conftest import Surefoot
 from tests.integration.plan.almanac import DEFECTS, ISSUE, THREE, Almanac, draft, rules
 
-from surefoot.assembly import Request, Surroundings
+from surefoot.assembly import Surroundings
 from surefoot.cli.plan import read_answers, read_plan
 from surefoot.codec import decode, encode
 from surefoot.drafting import PlanRequest
@@ -36,6 +36,7 @@ from surefoot.people import Nobody, Quiet
 from surefoot.planner import PlanOutcome, make_plan
 from surefoot.plans import Plan, Refusal
 from surefoot.project import Places, Project, open_project
+from surefoot.request import Request
 from surefoot.system import RandomIds, SystemClock
 from surefoot.values import Diff, Issue, RunId, RunStatus
 from surefoot.verify import verify_run

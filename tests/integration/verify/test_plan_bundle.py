@@ -13,7 +13,6 @@ import pytest
 from bench.letters import lay, rules, two_that_clash
 from bench.tampering import anchored, rechain
 
-from surefoot.assembly import Request, thaw
 from surefoot.cli.common import surroundings
 from surefoot.codec import decode, encode
 from surefoot.errors import LedgerError
@@ -33,6 +32,7 @@ from surefoot.people import Nobody, Quiet
 from surefoot.planrun.run import run_plan
 from surefoot.plans import Plan
 from surefoot.project import Places, Project, open_project
+from surefoot.request import Request, thaw
 from surefoot.values import CommitId, RunId, RunStatus, UnitId
 from surefoot.verify import open_bundle, verify_run, write_bundle
 from surefoot.verify.bundle import MANIFEST, read_bundle
