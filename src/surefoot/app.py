@@ -1,12 +1,13 @@
 """What a face of Surefoot can ask for: a run started or resumed, an audit. How a run stands is in `reading`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
 
 from surefoot import __version__
 from surefoot.assembly import (
     Driver,
+    Parts,
     Session,
     Surroundings,
     auditors_of,
@@ -102,16 +103,8 @@ def start(
                 raise UsageError(f"run {run_id} exists already; resume it, or give another id")
             journal.record(opening(project, frozen, journal))
             _tell_refusal(journal, lifecycle)
-            if project.untrusted:
-                told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
-                journal.record(PolicyWarning(rule="untrusted-settings", what=told))
-            for told in parts.plan.refused if isinstance(parts.plan, SuitePlan) else ():
-                journal.record(PolicyWarning(rule="environment", what=told))
-            if project.repository.dirty and (left := uncommitted(project.repository)):
-                told = f"{evidence.names(left)}: not committed, so not part of the run"
-                journal.record(PolicyWarning(rule="uncommitted", what=told))
-            for told in read_mode(frozen.mode)[1]:
-                journal.record(PolicyWarning(rule="mode", what=told))
+            for warning in _warnings(project, frozen, parts):
+                journal.record(warning)
             with open_workspace(
                 project.repository,
                 run_id,
@@ -130,6 +123,20 @@ def start(
                 )
                 driver(session, workspace)
             return finish(project, run_id, journal)
+
+
+def _warnings(project: Project, frozen: Frozen, parts: Parts) -> Iterator[PolicyWarning]:
+    """What a run does not heed of what it finds, and why."""
+    if project.untrusted:
+        told = f"{', '.join(project.untrusted)} have no effect until `surefoot trust`"
+        yield PolicyWarning(rule="untrusted-settings", what=told)
+    for told in parts.plan.refused if isinstance(parts.plan, SuitePlan) else ():
+        yield PolicyWarning(rule="environment", what=told)
+    if project.repository.dirty and (left := uncommitted(project.repository)):
+        told = f"{evidence.names(left)}: not committed, so not part of the run"
+        yield PolicyWarning(rule="uncommitted", what=told)
+    for told in read_mode(frozen.mode)[1]:
+        yield PolicyWarning(rule="mode", what=told)
 
 
 def new_run_id(project: Project, around: Surroundings, taken: Collection[RunId] = ()) -> RunId:
