@@ -16,7 +16,6 @@ from surefoot.assembly import (
     open_ledger,
     parts_of,
     policy_of,
-    scratch_folder,
     suite_of,
     tried_processes,
 )
@@ -51,8 +50,8 @@ from surefoot.kernel.summary import unusable
 from surefoot.kernel.whole import noticing, proofs_elsewhere
 from surefoot.ledger import read_events
 from surefoot.policy import read_mode
-from surefoot.project import Project
-from surefoot.reading import Outcome, hiding, opened_of, outcome, read_story_of, run_diff
+from surefoot.project import Project, scratch_folder
+from surefoot.reading import Outcome, hiding, opened_of, outcome_of, read_story_of, run_diff
 from surefoot.report import Story, Summary, read_story, summarise_run
 from surefoot.request import Frozen, Request, thaw
 from surefoot.suite import CommandPlan, SuitePlan
@@ -338,10 +337,11 @@ def finish(project: Project, run_id: RunId, journal: Journal) -> Outcome:
     The summary comes last and whole: where it is missing, a kill came before it, and `resume` does this again.
     """
     publish_ledger_head(project.repository, run_id, journal.head, project.home)
-    result = outcome(project, run_id)
     folder = project.runs / run_id
     events = tuple(read_events(project.ledger_file(run_id)))
-    diff = run_diff(project, read_story(run_id, events))
+    story = read_story(run_id, events)
+    diff = run_diff(project, story)
+    result = outcome_of(project, story, diff)
     written = documents_of(events, diff, folder, hiding(project))
     for name, data in written.items():
         if name != SUMMARY:

@@ -4,7 +4,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,7 +83,7 @@ from surefoot.people import Nobody, Quiet
 from surefoot.policy.judges import PinnedChain
 from surefoot.policy.rules import RulePolicy
 from surefoot.preflight import SyntaxCritic
-from surefoot.project import Project, plan_run_of, scratch_of
+from surefoot.project import Project, plan_run_of
 from surefoot.request import Frozen
 from surefoot.sandbox import FencedProcesses, open_processes, quick_conformance
 from surefoot.settings import ISSUE_AUDITORS, Settings, TestSettings
@@ -724,12 +724,3 @@ def open_ledger(project: Project, run_id: RunId, around: Surroundings) -> Iterat
         yield ledger
     finally:
         ledger.close()
-
-
-def scratch_folder(project: Project) -> AbstractContextManager[Path]:
-    """A folder for short-lived files, outside the checkout, gone afterwards.
-
-    Raises:
-        EnvironmentBrokenError: It cannot be made.
-    """
-    return scratch_of(project.places, "run")

@@ -12,15 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
 from surefoot.app import opening
-from surefoot.assembly import (
-    Surroundings,
-    lineup_of,
-    open_ledger,
-    policy_of,
-    scratch_folder,
-    suite_of,
-    tried_fence,
-)
+from surefoot.assembly import Surroundings, lineup_of, open_ledger, policy_of, suite_of, tried_fence
 from surefoot.codec import decode, encode
 from surefoot.drafting import Desk, Made, PlanRequest, Room
 from surefoot.errors import UsageError
@@ -34,7 +26,7 @@ from surefoot.models.registry import AUTO, EMBEDDED
 from surefoot.plain_files import write_whole
 from surefoot.plan import counted, documents, judge, risks_of, written
 from surefoot.plans import Plan, Question, Refusal
-from surefoot.project import PLAN_PREFIX, Project
+from surefoot.project import PLAN_PREFIX, Project, scratch_folder
 from surefoot.request import Frozen
 from surefoot.sandbox import open_processes
 from surefoot.values import Ceilings, RunId, RunStatus

@@ -275,6 +275,15 @@ def scratch_of(places: Places, kind: Literal["run", "bundle"]) -> AbstractContex
     return scratch_in(places.scratch, kind)
 
 
+def scratch_folder(project: Project) -> AbstractContextManager[Path]:
+    """A folder for short-lived files, outside the checkout, gone afterwards.
+
+    Raises:
+        EnvironmentBrokenError: It cannot be made.
+    """
+    return scratch_of(project.places, "run")
+
+
 def plan_run_of(run_id: RunId) -> RunId:
     """The plan run that a unit's run belongs to; any other run's own id."""
     return RunId(run_id.partition(".")[0])

@@ -7,7 +7,7 @@ from surefoot.events.orchestration import RunOpened
 from surefoot.gitops.reading import tree_diff
 from surefoot.ledger import read_events
 from surefoot.policy.redaction import Redactor
-from surefoot.project import Project, scratch_of
+from surefoot.project import Project, scratch_folder
 from surefoot.report import Story, Summary, read_story, render_report, summarise_run
 from surefoot.upkeep import redactor_of
 from surefoot.values import Diff, RunId, RunStatus
@@ -49,15 +49,19 @@ def run_diff(project: Project, story: Story) -> Diff | None:
     opened, tree = story.state.opened, story.state.head_tree
     if opened is None or tree is None:
         return None
-    with scratch_of(project.places, "run") as scratch:
+    with scratch_folder(project) as scratch:
         return tree_diff(project.repository, opened.base_tree, tree, scratch)
 
 
 def outcome(project: Project, run_id: RunId) -> Outcome:
     """How a run stands, read anew."""
-    story, diff = look_up(project, run_id)
+    return outcome_of(project, *look_up(project, run_id))
+
+
+def outcome_of(project: Project, story: Story, diff: Diff | None) -> Outcome:
+    """How a run stands, by its story and its diff."""
     report = render_report(story, diff, hiding(project))
-    folder = project.runs / run_id
+    folder = project.runs / story.run_id
     summary = summarise_run(story, diff.paths if diff else (), str(folder / "report.md"))
     return Outcome(summary=summary, report=report, status=RunStatus(summary["status"]))
 

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.app import start
-from surefoot.assembly import (
-    Cast,
-    Session,
-    Surroundings,
-    asked_for,
-    drive,
-    parts_of,
-    scratch_folder,
-)
+from surefoot.assembly import Cast, Session, Surroundings, asked_for, drive, parts_of
 from surefoot.decisions.tool_call import SHAPED_CALL, TOOL_CALL
 from surefoot.errors import LedgerError, UsageError
 from surefoot.events.orchestration import Decided, RunOpened, RunResumed
@@ -28,7 +20,7 @@ from surefoot.kernel.state import RunState
 from surefoot.ledger import FileLedger, read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.policy.judges import PinnedChain
-from surefoot.project import Places, Project
+from surefoot.project import Places, Project, scratch_folder
 from surefoot.reading import Outcome, read_story_of
 from surefoot.request import Request, thaw
 from surefoot.settings import Settings

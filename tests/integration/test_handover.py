@@ -391,7 +391,7 @@ def test_what_is_left_of_a_run_that_lost_its_ledger_stays(
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from surefoot.assembly import scratch_folder
+from surefoot.project import scratch_folder
 from surefoot.project import Places, open_project
 project = open_project(Path(sys.argv[1]), Places(state=Path(sys.argv[2]), cache=Path(sys.argv[3])))
 with scratch_folder(project) as folder:

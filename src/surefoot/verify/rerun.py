@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surefoot.assembly import Surroundings, asked_for, scratch_folder, suite_of, tried_processes
+from surefoot.assembly import Surroundings, asked_for, suite_of, tried_processes
 from surefoot.codec import decode
 from surefoot.errors import EnvironmentBrokenError
 from surefoot.events.envelope import Recorded
@@ -12,7 +12,7 @@ from surefoot.events.work import FactLearned, TestsRan
 from surefoot.gitops.history import fill_checkout
 from surefoot.gitops.reading import tree_checkout, tree_exists
 from surefoot.kernel.steady import function_of
-from surefoot.project import Project
+from surefoot.project import Project, scratch_folder
 from surefoot.records import until_stop
 from surefoot.request import Frozen
 from surefoot.values import ReportState, TestReport

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot import __version__
-from surefoot.assembly import Surroundings, rule_reviewers, scratch_folder
+from surefoot.assembly import Surroundings, rule_reviewers
 from surefoot.documents import SUMMARY
 from surefoot.errors import GitError, LedgerError, RepositoryError, UsageError
 from surefoot.events.envelope import Recorded
@@ -20,7 +20,7 @@ from surefoot.kernel.whole import noticing
 from surefoot.ledger import read_events, verify_chain
 from surefoot.ledger.blobs import BlobStore
 from surefoot.preflight import SyntaxCritic
-from surefoot.project import Project
+from surefoot.project import Project, scratch_folder
 from surefoot.reading import run_diff
 from surefoot.report import read_story
 from surefoot.request import Frozen, thaw
