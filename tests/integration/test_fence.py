@@ -14,6 +14,7 @@ from surefoot.assembly import Surroundings
 from surefoot.errors import SandboxError
 from surefoot.patients import materialise
 from surefoot.project import Places, open_project
+from surefoot.request import Frozen, Request
 from surefoot.sandbox import FencedProcesses
 from surefoot.sandbox.probe import open_unfenced
 from surefoot.values import Command, Issue, ProcessResult, SandboxLevel
@@ -56,8 +57,8 @@ def test_a_fence_with_holes_is_refused_for_what_is_no_run(
     pretending = Pretending(open_unfenced(tmp_path / "fence"))
     monkeypatch.setattr(assembly, "open_processes", lambda **_: pretending)
     around = Surroundings.real(os.environ)
-    request = assembly.Request(issue=Issue(source="audit"))
-    frozen = assembly.Frozen(settings=project.settings, request=request)
+    request = Request(issue=Issue(source="audit"))
+    frozen = Frozen(settings=project.settings, request=request)
     begin = {
         "audit": lambda: audit(project, around),
         "verify": lambda: run_again(project, (), frozen, lambda _: b"", around),
