@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests import commands
 
@@ -95,14 +96,14 @@ class Shop:
 
     def solve(
         self, rules: Sequence[Mapping[str, object]], issue: str = ISSUE, **more: object
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """The JSON object of a run on a scripted model."""
         return self.run("solve", issue, "--model", self.scripted(rules, **more))
 
-    def run(self, *args: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
+    def run(self, *args: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The JSON object that a command ends with."""
         done = self.surefoot(*args, "--json", env=env)
-        answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return answer
 
     def surefoot(

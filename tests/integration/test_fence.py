@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_fence_with_holes_is_refused_for_what_is_no_run(
     around = Surroundings.real(os.environ)
     request = Request(issue=Issue(source="audit"))
     frozen = Frozen(settings=project.settings, request=request)
-    begin = {
+    begin: dict[str, Callable[[], object]] = {
         "audit": lambda: audit(project, around),
         "verify": lambda: run_again(project, (), frozen, lambda _: b"", around),
     }[work]

@@ -11,6 +11,7 @@ import pytest
 from surefoot.context import RepositoryMap
 from surefoot.context import repository_map as module
 from surefoot.context.repository_map import count_bytes
+from surefoot.context.symbols import read_batch
 
 CART = "class Cart:\n    def total(self):\n        return add(1, 2)\n"
 SUM = "export function add(a, b) { return a + b; }\n"
@@ -80,9 +81,8 @@ def test_what_was_read_is_not_read_again(
     cache = tmp_path / "cache"
     first = RepositoryMap(cache).render(root, files(root), TEXT, 200)
     parsed: list[int] = []
-    read = module.read_batch
     monkeypatch.setattr(
-        module, "read_batch", lambda batch: parsed.append(len(batch)) or read(batch)
+        module, "read_batch", lambda batch: parsed.append(len(batch)) or read_batch(batch)
     )
     (root / "cart.py").rename(root / "web" / "cart.py")
     second = RepositoryMap(cache).render(root, files(root), TEXT, 200)

@@ -250,7 +250,7 @@ def test_a_few_answers_of_many_are_no_surer_in_the_second_turn(tmp_path: Path) -
     assert run["status"] == "blocked", run
     told = [e["text"] for e in shop.events(run) if e.get("topic") == "selection"]
     assert len(told) > 1
-    assert all(text.startswith("not sure") for text in told), told
+    assert all(str(text).startswith("not sure") for text in told), told
 
 
 @pytest.mark.parametrize(

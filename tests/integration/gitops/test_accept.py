@@ -14,9 +14,10 @@ import pytest
 
 from surefoot.errors import AcceptError, EnvironmentBrokenError, RepositoryError, UsageError
 from surefoot.gitops import Repository
-from surefoot.gitops.accept import Accepted, Piece, Result, accept, reject
+from surefoot.gitops.accept import Piece, Result, accept, reject
 from surefoot.gitops.collect import remove_worktree
 from surefoot.gitops.lease import Home, Lease
+from surefoot.gitops.publish import Accepted
 from surefoot.gitops.workspace import open_workspace
 from surefoot.testing.manifest import manifest
 from surefoot.testing.repository import ScratchRepository

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ APPS = Path(__file__).parents[2] / "data" / "apps"
 DJANGO_REGEX = {"/^old/(?P<year>[0-9]{4})/$": "/old/{year}/"}
 
 
-def said_by(script: str, folder: Path, *arguments: str) -> list[list[object]]:
+def said_by(script: str, folder: Path, *arguments: str) -> list[Any]:
     """What a framework prints of an application that it has imported."""
     done = subprocess.run(
         [sys.executable, "-B", "-X", "utf8", APPS / script, *arguments],

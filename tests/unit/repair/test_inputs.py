@@ -1,5 +1,7 @@
 """Generated inputs."""
 
+from typing import Any
+
 from surefoot.execute.repair.inputs import (
     holds_text,
     least_ones,
@@ -62,7 +64,7 @@ def test_rows_without_repetition_stay_so() -> None:
 
 def test_the_form_of_texts_is_kept() -> None:
     """Fractions stay fractions, brackets stay balanced, single blanks stay single."""
-    made = like([("1/2", "(a) b"), ("13/5", "((x)) yz"), ("7/8", "(q)")], seed=1, count=60)
+    made: Any = like([("1/2", "(a) b"), ("13/5", "((x)) yz"), ("7/8", "(q)")], seed=1, count=60)
     assert made
     for fraction, brackets in made:
         left, _, right = fraction.partition("/")
@@ -84,9 +86,9 @@ def test_letters_that_are_few_and_frequent_are_all_there_are() -> None:
 def test_words_that_are_few_and_frequent_are_all_there_are() -> None:
     """Eleven words of three kinds are no accident, and no other word is made; of texts that share few, any word is one."""
     notes = [("o o| .| o| o| .| .| .| o o o| .| o| .| .|",), ("o o",)]
-    made = [text for (text,) in like(notes, seed=1, count=60)]
+    made: list[Any] = [text for (text,) in like(notes, seed=1, count=60)]
     assert {word for text in made for word in text.split()} == {"o", "o|", ".|"}
-    said = like([("one two",), ("two three",)], seed=1, count=60)
+    said: Any = like([("one two",), ("two three",)], seed=1, count=60)
     assert {w for (text,) in said for w in text.split()} > {"one", "two", "three"}
 
 
@@ -102,9 +104,9 @@ def test_texts_have_other_words_that_the_code_knows() -> None:
     assert words((["three", "five"],), (["one"],)) == {"eight", "nine"}
     assert words(("three five",), ("five",)) == set()
     assert words(("three five one",), ("a b c d",)) == set()
-    free = like([("three five one",), ("x y",)], seed=1, count=60, written=written)
+    free: Any = like([("three five one",), ("x y",)], seed=1, count=60, written=written)
     assert any({*text.split()} - written for (text,) in free)
-    closed = like([("three five one",), ("one five",)], seed=1, count=60, written=written)
+    closed: Any = like([("three five one",), ("one five",)], seed=1, count=60, written=written)
     assert {word for (text,) in closed for word in text.split()} == written - {
         "a sentence",
         "",

@@ -7,6 +7,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def said(probe: Probe, name: str) -> Words | None:
     return words_of(result)
 
 
-def test_one_word_an_input(under_test: types.ModuleType) -> None:
+def test_one_word_an_input(under_test: Any) -> None:
     """Equal values give equal words; what raised is named, and what does not end, busy or waiting, is stopped."""
 
     def f(x: int) -> object:
@@ -87,7 +88,7 @@ def test_one_word_an_input(under_test: types.ModuleType) -> None:
     assert probe.path == "tests/test_surefoot_probe.py"
 
 
-def test_after_three_that_do_not_end_the_rest_is_left(under_test: types.ModuleType) -> None:
+def test_after_three_that_do_not_end_the_rest_is_left(under_test: Any) -> None:
     """A function that never ends costs a bounded time."""
 
     def f(x: int) -> object:
@@ -100,7 +101,7 @@ def test_after_three_that_do_not_end_the_rest_is_left(under_test: types.ModuleTy
     assert said(probe, "behaviour") == ("?",) * 50
 
 
-def test_arguments_are_fresh_each_time(under_test: types.ModuleType) -> None:
+def test_arguments_are_fresh_each_time(under_test: Any) -> None:
     """A function that changes its argument does not change the next input."""
 
     def f(items: list[int]) -> int:
@@ -116,7 +117,7 @@ def test_arguments_are_fresh_each_time(under_test: types.ModuleType) -> None:
 
 
 def test_what_gives_nothing_is_told_by_what_it_makes_of_its_arguments(
-    under_test: types.ModuleType,
+    under_test: Any,
 ) -> None:
     """Where it gives something, and where it leaves them as they were, only by what it gives."""
 
@@ -138,7 +139,7 @@ def test_what_gives_nothing_is_told_by_what_it_makes_of_its_arguments(
     assert words(sorted) == words(lambda items: items.sort() or items)
 
 
-def test_checked_calls_and_examples(under_test: types.ModuleType) -> None:
+def test_checked_calls_and_examples(under_test: Any) -> None:
     """Checked calls come with their values, examples with whether they hold."""
     under_test.f = lambda x: {x, -x}
     good, bad = checked("f(1)", "{1, -1}"), checked("f(2)", "{2}")
@@ -169,14 +170,14 @@ def test_its_parts_share_no_name() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_what_lies_somewhere_tells_nothing(under_test: types.ModuleType) -> None:
+def test_what_lies_somewhere_tells_nothing(under_test: Any) -> None:
     """Trials are forks of one process, in which different functions and coroutines lie in one place."""
     under_test.f = lambda n: lambda x: x + n
     probe = probe_of(MODULE, "f", "test_f.py", inputs=((1,), (2,)), checked=(), examples=())
     assert said(probe, "behaviour") == ("?", "?")
 
 
-def test_an_input_that_ends_the_process_ends_no_probe(under_test: types.ModuleType) -> None:
+def test_an_input_that_ends_the_process_ends_no_probe(under_test: Any) -> None:
     """`sys.exit` is an answer like another exception."""
 
     def port(text: str) -> int:
@@ -192,7 +193,7 @@ def test_an_input_that_ends_the_process_ends_no_probe(under_test: types.ModuleTy
     assert [w == "!SystemExit" for w in words] == [False, True, False]
 
 
-def test_methods_of_classes(under_test: types.ModuleType) -> None:
+def test_methods_of_classes(under_test: Any) -> None:
     """A dotted name is looked up step by step."""
 
     class Box:
@@ -232,7 +233,7 @@ def test_known_results_that_may_be_more_than_yes_and_no(results: list[str]) -> N
     assert not is_either([checked(f"f({n})", result) for n, result in enumerate(results)])
 
 
-def test_what_known_results_have_in_common(under_test: types.ModuleType) -> None:
+def test_what_known_results_have_in_common(under_test: Any) -> None:
     """A result that breaks it is told in words, also on an input that perhaps nobody gives; one that changes its argument is held against what was given."""
     calls = [
         checked("f([3, 1, 2], 2)", "[2, 3]"),
@@ -274,7 +275,7 @@ def test_other_failures_say_nothing(text: str) -> None:
     assert words_of(None) is None
 
 
-def test_data_cannot_leave_its_place(under_test: types.ModuleType) -> None:
+def test_data_cannot_leave_its_place(under_test: Any) -> None:
     """Arguments and expected values are written as literals, whatever characters they hold."""
     nasty = "\"'\\\n{settings}\x00]]\ud800"
     under_test.f = lambda x: x
@@ -382,7 +383,7 @@ def test_the_probe_runs_on_old_interpreters() -> None:
     assert Path(probe.path).name == "test_surefoot_probe.py"
 
 
-def test_a_remark_behind_an_example_is_no_part_of_the_probe(under_test: types.ModuleType) -> None:
+def test_a_remark_behind_an_example_is_no_part_of_the_probe(under_test: Any) -> None:
     """A text shows more than a value; the program that checks it has to be one all the same."""
     under_test.first = lambda items: items[:1]  # type: ignore[attr-defined]
     example = checked("first([1, 2])", "[1]  # the rest, from 2 on, is left", "docstring")
