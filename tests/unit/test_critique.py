@@ -1,6 +1,7 @@
 """The decision gates are a reading of the ledger: what is not recorded, or not as the table has it, fails (SPEC B9)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -172,6 +173,26 @@ def test_a_whole_round_is_a_go_with_evidence() -> None:
 def test_what_is_missing_or_wrong_fails_its_gate(events: Sequence[Event], gate: str) -> None:
     """One record taken away or altered fails exactly the gate that rests on it."""
     assert failed(events) == [gate]
+
+
+ROLLED_BACK = replace(CLOSED, number=2, ended_as="rollback", tree=BASE, commit=None)
+VETOED = step(Phase.REVIEW, Trigger.REVIEW_VETOED, Phase.SOLVING)
+
+
+def test_a_turn_that_kept_nothing_after_a_veto_needs_no_verification() -> None:
+    """It ends on the base, from which the work begins again, and not on the tree of the turn before it."""
+    first = GOOD[: GOOD.index(CLOSED) + 1]
+    rest = (VERIFIED, CLOSED, *GOOD[len(first) :])
+    again = (*first, STEPS[2], VETOED, ROLLED_BACK, *rest)
+    assert failed(again) == []
+
+
+def test_the_same_tree_kept_again_after_a_veto_is_verified_again() -> None:
+    """What was verified before the veto vouches for no other turn."""
+    second = replace(CLOSED, number=2)
+    first = GOOD[: GOOD.index(CLOSED) + 1]
+    again = (*first, STEPS[2], VETOED, second, *GOOD[len(first) :])
+    assert failed(again) == ["G4"]
 
 
 def test_a_lock_stops_the_round() -> None:

@@ -123,13 +123,15 @@ def _lifecycle(events: Sequence[Recorded]) -> DecisionGate:
 def _verified(events: Sequence[Recorded]) -> DecisionGate:
     judged: dict[TurnId | None, Recorded] = {}
     evidence: list[Recorded] = []
-    tree = next((e.event.base_tree for e in events if isinstance(e.event, RunOpened)), None)
+    base = next((e.event.base_tree for e in events if isinstance(e.event, RunOpened)), None)
+    tree = base
     for recorded in events:
         event = recorded.event
         if isinstance(event, GateDecided) and event.result.gate is GateName.VERIFICATION:
             judged[recorded.turn_id] = recorded
         if isinstance(event, TurnClosed):
-            if event.tree != tree:
+            # After a veto the work begins at the base again: a turn that kept nothing ends on another tree then.
+            if event.commit is not None or event.tree not in (tree, base):
                 gate = judged.get(recorded.turn_id)
                 if gate is None:
                     return _gate("G4", f"turn {event.number} was kept and not verified", recorded)
