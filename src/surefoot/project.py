@@ -53,6 +53,8 @@ class Project:
     """Keys of `surefoot.toml` that have no effect because nobody trusted this content."""
     foreign: bool = False
     """Unpacked from a bundle: what its records ask to be run, this user never asked for."""
+    unpacked: bool = False
+    """Its checkout is not the user's but one that a bundle was unpacked to, without files until they are needed."""
 
     @property
     def root(self) -> Path:

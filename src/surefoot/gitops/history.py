@@ -200,7 +200,10 @@ def make_repository(
 
 
 def fill_checkout(repository: Repository) -> None:
-    """Write HEAD's files into a checkout that `make_repository` made; one that has any is left as it is."""
+    """Write HEAD's files into a checkout that `make_repository` made; one that has any is left as it is.
+
+    Of no checkout of a user's: one without files may have that staged.
+    """
     if {path.name for path in repository.root.iterdir()} <= {".git", ".surefoot"}:
         _git(repository).run("read-tree", "--reset", "-u", "HEAD")
 

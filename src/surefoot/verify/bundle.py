@@ -208,7 +208,7 @@ def open_bundle(
     manifest, files = read_bundle(path)
     with scratch_of(places, "bundle") as root:
         project = _unpacked(root / "checkout", manifest, files, places)
-        yield replace(project, foreign=not trusted), manifest.run_id
+        yield replace(project, foreign=not trusted, unpacked=True), manifest.run_id
 
 
 def read_bundle(path: Path) -> tuple[Manifest, Mapping[str, bytes]]:

@@ -63,7 +63,8 @@ def run_again(
     """
     project.require_unlocked()
     frozen = asked_for(project, frozen)
-    fill_checkout(project.repository)
+    if project.unpacked:
+        fill_checkout(project.repository)
     events = until_stop(events)
     chancy = {
         r.event.text

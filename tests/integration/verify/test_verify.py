@@ -23,7 +23,7 @@ from surefoot.cli.common import surroundings
 from surefoot.cli.main import app
 from surefoot.codec import digest
 from surefoot.documents import documents_of
-from surefoot.errors import LedgerError, LockedError, UsageError
+from surefoot.errors import LedgerError, LockedError, SettingsError, UsageError
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import (
     GateDecided,
@@ -534,3 +534,32 @@ def test_the_command_says_yes_no_or_that_it_could_not(
     assert (found.exit_code, "report.md" in json.loads(found.stdout)["fault"]) == (10, True)
     Path(bundle).write_text("no bundle")
     assert CliRunner().invoke(app, ["verify", "--bundle", bundle]).exit_code == 1
+
+
+def test_a_checkout_whose_files_are_all_staged_for_removal_stays_so(
+    project: Project, around: Surroundings
+) -> None:
+    """Only where a bundle was unpacked are files written, so that the tests can be run there."""
+
+    def git(*args: str) -> bytes:
+        return subprocess.run(
+            ["git", *args], cwd=project.root, check=True, capture_output=True
+        ).stdout
+
+    git("rm", "-r", "--quiet", ".")
+    before = git("status", "--porcelain")
+    assert b"D  " in before
+    with pytest.raises(SettingsError, match="no tests were found"):
+        verify_run(project, RUN, around=around)
+    assert git("status", "--porcelain") == before
+
+
+def test_the_deciding_tests_of_a_bundle_run_again(
+    project: Project, tmp_path: Path, around: Surroundings
+) -> None:
+    """Where nobody has the repository."""
+    bundle = tmp_path / "run.zip"
+    write_bundle(project, RUN, bundle)
+    with open_bundle(bundle, elsewhere(tmp_path), trusted=True) as (unpacked, run_id):
+        verdict = verify_run(unpacked, run_id, around=around)
+    assert (verdict.fault, verdict.reran) == (None, 6)
