@@ -226,7 +226,7 @@ def _play(project: Project, opened: RunOpened, around: Surroundings, tape: Tape)
         lock=tape,
     )
     with scratch_folder(project) as scratch:
-        parts = parts_of(there, frozen, around, scratch, cast)
+        parts = replace(parts_of(there, frozen, around, scratch, cast), baseline=tape.accepted())
         ledger = FileLedger.open(
             scratch / "events.jsonl",
             blobs=scratch / "blobs",

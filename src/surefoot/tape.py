@@ -40,7 +40,14 @@ from surefoot.events.orchestration import (
     TurnStarted,
 )
 from surefoot.events.policy import LockMet, ModelAllowed, ModelDenied
-from surefoot.events.work import GitStage, MutantsTried, TestsRan, TestsWatched, ToolFinished
+from surefoot.events.work import (
+    AuditorFinished,
+    GitStage,
+    MutantsTried,
+    TestsRan,
+    TestsWatched,
+    ToolFinished,
+)
 from surefoot.kernel.lifecycle import Trigger
 from surefoot.kernel.metering import ended
 from surefoot.kernel.noted import messages_digest
@@ -133,6 +140,11 @@ class Tape:
     def opened(self) -> RunOpened | None:
         """How the run began."""
         return next((r.event for r in self._events if isinstance(r.event, RunOpened)), None)
+
+    def accepted(self) -> tuple[str, ...]:
+        """The findings' fingerprints that the run's first audit took as known."""
+        audits = (r.event.baseline for r in self._events if isinstance(r.event, AuditorFinished))
+        return next(audits, ())
 
     def resumed(self) -> RunResumed | None:
         """How the run was taken up again next; None where it went on by itself."""

@@ -189,6 +189,15 @@ def made(tmp_path: Path) -> Iterator[Place]:
         yield Place(prover, suite, ledger, repository.tree, tree)
 
 
+def test_what_the_first_audit_accepts_stays_accepted(place: Place) -> None:
+    """Also when the run goes on where the checkout has another baseline, or none."""
+    clean = (AuditorResult(tool="ruff", state=AuditorState.OK),)
+    began = replace(place.prover, audit=lambda _root: Audit(results=clean, baseline=("f",)))
+    assert began.findings(place.base).baseline == ("f",)
+    resumed = replace(place.prover, audit=lambda _root: Audit(results=clean))
+    assert resumed.findings(place.tree("a", "pass")).baseline == ("f",)
+
+
 def test_a_break_within_reach_refuses_without_a_whole_run(place: Place) -> None:
     """Only `b` can be reached from `b`, and only `b` is run, then once more alone; the verdict is that of a whole run."""
     told = place.judge("b")

@@ -214,12 +214,19 @@ class Prover:
         return found
 
     def findings(self, tree: TreeId) -> Audit:
-        """All auditors on `tree`; recorded answers are used again."""
-        recorded = self.journal.state.audits.get(tree)
+        """All auditors on `tree`; recorded answers are used again.
+
+        What the run's first audit accepted stays accepted: a run that is resumed elsewhere finds another baseline there.
+        """
+        audits = self.journal.state.audits
+        recorded = audits.get(tree)
         if recorded is not None and len(recorded.audit.results) == recorded.of:
             return recorded.audit
         with self.workspace.checkout(tree) as root:
             found = self.audit(root)
+        first = next(iter(audits.values()), None)
+        if first is not None:
+            found = replace(found, baseline=first.audit.baseline)
         self.journal.record_all(
             [
                 AuditorFinished(
