@@ -865,6 +865,21 @@ def test_a_lock_stops_a_run_at_its_next_step(bench: Bench) -> None:
     assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
 
 
+def test_a_lock_takes_nothing_back_that_a_turn_brought(bench: Bench) -> None:
+    """A model that refused in the turn in which the lock was set is not asked again after it."""
+    bench.models = ("light", "heavy")
+
+    def work(_task: TurnInput) -> tuple[Sequence[FileEdit], TurnOutput]:
+        bench.lock.set("hands off")
+        return (), REFUSED
+
+    assert bench.run(work) is RunStatus.PAUSED
+    assert "hands off" in bench.reason
+    bench.lock.clear()
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
+    assert [t.model for t in bench.turns] == ["light", "heavy"]
+
+
 def test_a_veto_sends_the_work_back_and_then_blocks(bench: Bench) -> None:
     """Vetoed work is done again from the base, and a veto that stays ends as a blocker with its words."""
     bench.inspectors = (lambda _seen: [objection("odd", "calc.py", "this smells")],)

@@ -368,10 +368,13 @@ class Run:
         return Trigger.UNITS_DONE, "every unit has ended"
 
     def _after(self, closed: TurnClosed) -> Step:
-        """What follows a turn: by a person's word, by the kind of turn, or by the table of failures."""
+        """What follows a turn; a lock takes the place of the next turn, and of nothing that this one brought."""
+        step = self._following(closed)
         locked = self._t.policy.locked()
-        if locked is not None:
-            return held(locked)
+        return held(locked) if locked is not None and step[0] is Trigger.TURN_ENDED else step
+
+    def _following(self, closed: TurnClosed) -> Step:
+        """By a person's word, by the kind of turn, or by the table of failures."""
         unit = self.state.units[closed.unit_id]
         first = self._before_table(unit, closed)
         if first is not None:
@@ -432,7 +435,8 @@ class Run:
         gave_up = self._gave_up(self.state.units[unit.unit.unit_id])
         if gave_up is not None:
             return gave_up
-        if not self._resolve().can_escalate:
+        known = self.state.policy  # the mode's word; under a lock nothing may be done, which is another matter
+        if known is None or not known.can_escalate:
             return Trigger.BLOCKER, f"{closed.reason}; this mode may not change the tier"
         return Trigger.TURN_ENDED, f"{closed.reason}; the next turn goes to a higher tier"
 
