@@ -239,10 +239,12 @@ def _tell_refusal(journal: Journal, lifecycle: Lifecycle) -> None:
         journal.record(PolicyWarning(rule="tools.enforcement", what=f"waits for {told}"))
 
 
-def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
-    """The object of a run that an error broke off; None when it had not begun. Writes nothing: the disk may be what broke.
+def broken_off(
+    project: Project, run_id: RunId, why: str, status: RunStatus = RunStatus.ERROR
+) -> Summary | None:
+    """The object of a run that was broken off; None when it had not begun. Writes nothing: the disk may be what broke.
 
-    No end is recorded, since none of the lifecycle's is true of it: the run is what it would be after a kill.
+    `status` is what it is told as, also where the run's own steps were over and only their documents were not. No end is recorded, since none of the lifecycle's is true of it: the run is what it would be after a kill.
     """
     path = project.ledger_file(run_id)
     events = tuple(read_events(path)) if path.exists() else ()
@@ -257,7 +259,7 @@ def broken_off(project: Project, run_id: RunId, why: str) -> Summary | None:
     goes_on = f"run {run_id} is kept as it was then, and `surefoot resume {run_id}` goes on with it"
     return {
         **summarise_run(story, paths, str(project.runs / run_id / "report.md")),
-        "status": RunStatus.ERROR.value,
+        "status": status.value,
         "reason": f"{why}; {goes_on}",
     }
 

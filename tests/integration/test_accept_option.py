@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,16 @@ def test_a_branch_that_moves_during_the_run_is_looked_at_as_it_is_then(
     assert replay(project, run_id, around).divergence is None
 
 
+class Interrupted:
+    """A clock at whose first look somebody presses ctrl-C."""
+
+    def now(self) -> datetime:
+        """As `Clock`."""
+        raise KeyboardInterrupt
+
+    monotonic = sleep = now
+
+
 def test_a_complete_run_is_told_whatever_keeps_it_from_the_branch(
     surefoot: Surefoot,
     patient: Path,
@@ -114,11 +126,18 @@ def test_a_complete_run_is_told_whatever_keeps_it_from_the_branch(
     scripted: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The repository was locked while it worked; a program that waits for its object gets it."""
+    """Ctrl-C while it was put there, or a lock since then; a program that waits for its object gets it."""
     around = surroundings(Nobody(), Quiet())
     project = open_project(patient, Places(state=tmp_path / "state", cache=tmp_path / "cache"))
     issue = Issue(source="file", text=(patient / "ISSUE.md").read_text())
     result = start(project, Request(issue=issue, model=scripted), around)
+    interrupted = replace(around, clock=Interrupted())
+    with pytest.raises(typer.Exit) as ended:
+        finish(project, result, interrupted, accept=True, json=True, quiet=False)
+    summary = json.loads(capsys.readouterr().out)
+    assert (ended.value.exit_code, summary["status"]) == (11, "complete")
+    told = f"interrupted; `surefoot accept {summary['run_id']}` goes on"
+    assert summary["not_accepted"] == told
     assert surefoot("lock", "--why", "a release", cwd=patient).returncode == 0
     with pytest.raises(typer.Exit) as ended:
         finish(project, result, around, accept=True, json=True, quiet=False)

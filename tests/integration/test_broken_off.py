@@ -1,9 +1,13 @@
 """A run that an error breaks off is told with its id, as the documented object, and can be gone on with."""
 
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 import typer
@@ -37,7 +41,7 @@ def around() -> Surroundings:
     return surroundings(Nobody(), Quiet())
 
 
-def begin(project: Project, around: Surroundings, scripted: str, error: Exception) -> None:
+def begin(project: Project, around: Surroundings, scripted: str, error: BaseException) -> None:
     """A run that breaks in its first step."""
 
     def breaks(session: Session, workspace: GitWorkspace) -> None:
@@ -66,6 +70,31 @@ def test_an_error_is_one_sentence_and_the_runs_object(
     assert summary["reason"].startswith(told)
     assert printed.err == f"surefoot: {summary['reason']}\n"
     assert resume(project, RUN, around).status is RunStatus.REPORTED
+
+
+def test_ctrl_c_outside_of_the_runs_own_steps_is_told_with_its_id(
+    project: Project, around: Surroundings, scripted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No end is recorded, and the run goes on from there."""
+    with pytest.raises(typer.Exit) as ended, told_with_its_run(project, RUN, json=True):
+        begin(project, around, scripted, KeyboardInterrupt())
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["run_id"], summary["status"], ended.value.exit_code) == (RUN, "cancelled", 11)
+    assert summary["reason"].startswith(f"interrupted; run {RUN} is kept as it was then")
+    assert resume(project, RUN, around).status is RunStatus.REPORTED
+
+
+def test_ctrl_c_before_there_is_a_run_is_told(patient: Path) -> None:
+    """In words, as an object, and as the exit code of what was cancelled."""
+    solve = [sys.executable, "-m", "surefoot", "solve", "-", "--json"]
+    with subprocess.Popen(solve, cwd=patient, stdin=PIPE, stdout=PIPE, stderr=PIPE) as waiting:
+        assert waiting.stdin is not None
+        waiting.stdin.write(b"x" * 100_000)  # more than a pipe holds: it is being read
+        waiting.send_signal(signal.SIGINT)
+        out, err = waiting.communicate(timeout=60)
+    told = {"schema": 1, "status": "cancelled", "reason": "interrupted", "error": "cancelled"}
+    assert (waiting.returncode, json.loads(out)) == (11, told)
+    assert err == b"surefoot: interrupted\n"
 
 
 def test_a_fault_of_surefoot_keeps_its_traceback(

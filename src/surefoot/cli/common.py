@@ -34,6 +34,8 @@ P = ParamSpec("P")
 _DISK = frozenset({errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES})
 NO = 10
 """Exit code of a command whose answer is no."""
+CANCELLED = 11
+"""Exit code of a command that was interrupted."""
 
 RepoOption = Annotated[
     Path, typer.Option("--repo", help="A path inside the git repository.", show_default="here")
@@ -114,7 +116,7 @@ def _refuse(told: str, kind: str, exit_code: int, *, json: bool) -> NoReturn:
 
 def print_refusal(told: str, kind: str, exit_code: int) -> None:
     """The object of a command that was refused."""
-    status = "blocked" if exit_code == NO else "error"
+    status = {NO: "blocked", CANCELLED: "cancelled"}.get(exit_code, "error")
     print_json({"schema": 1, "status": status, "reason": told, "error": kind})
 
 

@@ -27,7 +27,7 @@ from surefoot.cli import (
     solve,
     tools,
 )
-from surefoot.cli.common import print_refusal
+from surefoot.cli.common import CANCELLED, print_refusal
 from surefoot.cli.screen import print_line
 from surefoot.errors import UsageError
 
@@ -94,6 +94,10 @@ _NotUnderstood: Final = cast("type[typer.BadParameter]", typer.BadParameter.__ba
 """What every command line that cannot be read is refused with; Typer gives it no public name."""
 
 
+_INTERRUPTED: Final = 130
+"""What Typer makes of ctrl-C; no command of ours ends with it."""
+
+
 def _run() -> int:
     """Do what the command line asks for; the exit code."""
     try:
@@ -106,6 +110,11 @@ def _run() -> int:
     except typer.Abort:
         print_line("surefoot: ended at a question", err=True)
         return 1
+    if ended == _INTERRUPTED:
+        print_line("surefoot: interrupted", err=True)
+        if "--json" in sys.argv[1:]:
+            print_refusal("interrupted", "cancelled", CANCELLED)
+        return CANCELLED
     return ended if isinstance(ended, int) else 0
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli.common import (
+    CANCELLED,
     JsonOption,
     RepoOption,
     command,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from surefoot.cli.live import LiveView
     from surefoot.project import Project
     from surefoot.reading import Outcome
+    from surefoot.report import Summary
     from surefoot.values import Issue, RunId
 
 _MOST_ISSUE_BYTES = 1_000_000
@@ -120,28 +122,35 @@ def solve(
 
 @contextmanager
 def told_with_its_run(project: "Project", run_id: "RunId", *, json: bool) -> Iterator[None]:
-    """What breaks a run off is told with the run's id and how it goes on, and to a program as the run's own object."""
+    """What breaks a run off is told with the run's id and how it goes on, and to a program as the run's own object.
+
+    A run ends itself on ctrl-C; what comes before its first step, or behind its last, is interrupted here.
+    """
     ledger = project.ledger_file(run_id)
     before = ledger.stat().st_size if ledger.exists() else 0
     try:
         yield
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         # Named boundary: it is told, and what Surefoot does not raise on purpose goes on, so that its place is seen.
         from surefoot.app import broken_off
+        from surefoot.values import EXIT_CODES, RunStatus
 
         if not ledger.exists() or ledger.stat().st_size == before:
             raise  # refused, not broken off
-        meant = isinstance(error, SurefootError)
+        interrupted = isinstance(error, KeyboardInterrupt)
+        status = RunStatus.CANCELLED if interrupted else RunStatus.ERROR
+        meant = interrupted or isinstance(error, SurefootError)
+        told = "interrupted" if interrupted else str(error) if meant else repr(error)
         with suppress(
             SurefootError
         ):  # where nothing can be read, the error itself is all there is to tell
-            summary = broken_off(project, run_id, str(error) if meant else repr(error))
+            summary = broken_off(project, run_id, told, status)
             if summary is not None:
                 print_text(f"surefoot: {summary['reason']}", err=True)
                 if json:
                     print_json(summary)
                 if meant:
-                    raise typer.Exit(1) from error
+                    raise typer.Exit(EXIT_CODES[status]) from error
         raise
 
 
@@ -171,17 +180,11 @@ def finish(
 
     summary, code = result.summary, EXIT_CODES[result.status]
     if accept and result.status is RunStatus.COMPLETE:
-        from surefoot.handover import accept as take_over
-
-        try:
-            commit = take_over(project, summary["run_id"], around)
-        except SurefootError as error:  # whatever it is, the run is complete, and has to be told
-            summary, code = {**summary, "not_accepted": str(error)}, exit_code_of(error)
-            print_text(f"surefoot: not accepted: {error}", err=True)
-        else:
-            summary = {**summary, "commit": commit}
-            if not json and not quiet:
-                print_line(f"accepted as {commit}", err=True)
+        summary, code = _taken_over(project, summary, around)
+        if "not_accepted" in summary:
+            print_text(f"surefoot: not accepted: {summary['not_accepted']}", err=True)
+        elif not json and not quiet:
+            print_line(f"accepted as {summary['commit']}", err=True)
     if json:
         print_json(summary)
     elif not quiet:
@@ -189,6 +192,21 @@ def finish(
     else:
         print_line(f"{summary['run_id']} {summary['status']}: {summary['reason']}")
     raise typer.Exit(code)
+
+
+def _taken_over(
+    project: "Project", summary: "Summary", around: "Surroundings"
+) -> "tuple[Summary, int]":
+    """The summary of a complete run that was to be accepted, and the exit code; where it was not, with the reason."""
+    from surefoot.handover import accept
+
+    try:
+        return {**summary, "commit": accept(project, summary["run_id"], around)}, 0
+    except KeyboardInterrupt:
+        told = f"interrupted; `surefoot accept {summary['run_id']}` goes on"
+        return {**summary, "not_accepted": told}, CANCELLED
+    except SurefootError as error:
+        return {**summary, "not_accepted": str(error)}, exit_code_of(error)
 
 
 def read_issue(given: str | None, tests: list[str], sarif: Path | None, root: Path) -> "Issue":

@@ -435,7 +435,9 @@ class Run:
         gave_up = self._gave_up(self.state.units[unit.unit.unit_id])
         if gave_up is not None:
             return gave_up
-        known = self.state.policy  # the mode's word; under a lock nothing may be done, which is another matter
+        known = (
+            self.state.policy
+        )  # the mode's word; under a lock nothing may be done, which is another matter
         if known is None or not known.can_escalate:
             return Trigger.BLOCKER, f"{closed.reason}; this mode may not change the tier"
         return Trigger.TURN_ENDED, f"{closed.reason}; the next turn goes to a higher tier"
