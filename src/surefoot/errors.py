@@ -42,6 +42,10 @@ class EnvironmentBrokenError(SurefootError):
     blame = "machine"
 
 
+class DiskError(EnvironmentBrokenError):
+    """What has to be kept cannot be written: no space, or no permission. Work is broken off by it, and goes on once it is mended."""
+
+
 class SandboxError(SurefootError):
     """A command cannot be enclosed as the policy demands, so it is not run."""
 

@@ -11,12 +11,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from surefoot.assembly import rule_reviewers
 from surefoot.decisions.planning import RulePlanner
-from surefoot.errors import UsageError
+from surefoot.errors import DiskError, UsageError
 from surefoot.events.calls import ModelGrounded, ProviderSwitched
 from surefoot.events.envelope import Event, Recorded
 from surefoot.events.orchestration import (
@@ -878,6 +879,31 @@ def test_a_lock_takes_nothing_back_that_a_turn_brought(bench: Bench) -> None:
     bench.lock.clear()
     assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
     assert [t.model for t in bench.turns] == ["light", "heavy"]
+
+
+@dataclass
+class Full:
+    """A worktree on a disk on which `method` finds no space."""
+
+    method: str
+    workspace: Workspace
+
+    def __getattr__(self, name: str) -> object:
+        """As the worktree."""
+        return self._fails if name == self.method else getattr(self.workspace, name)
+
+    def _fails(self, *_given: object) -> None:
+        raise DiskError("no space")
+
+
+@pytest.mark.parametrize("method", ["apply", "snapshot", "commit"])
+def test_a_full_disk_breaks_the_run_off_and_is_no_failed_turn(bench: Bench, method: str) -> None:
+    """As a kill would, so that it goes on where there is space again."""
+    bench.wrap = lambda workspace: cast("Workspace", Full(method, workspace))
+    with pytest.raises(DiskError, match="no space"):
+        bench.run(writes("calc.py", FIXED))
+    assert bench.turns == []
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
 
 
 def test_a_veto_sends_the_work_back_and_then_blocks(bench: Bench) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Protocol, Self
 
-from surefoot.errors import EnvironmentBrokenError, GitError, RepositoryError
+from surefoot.errors import DiskError, EnvironmentBrokenError, GitError, RepositoryError
 
 MINIMUM: Final = (2, 38)
 """`git merge-tree --write-tree`, with which a moved branch is replayed, came in 2.38."""
@@ -246,7 +246,7 @@ def _dotted(version: Sequence[int]) -> str:
 def _failure(argv: tuple[str, ...], exit_code: int, stderr: str) -> Exception:
     for reason in _MACHINE:
         if reason in stderr:
-            return EnvironmentBrokenError(
+            return DiskError(
                 f"`git {argv[1]}` cannot write: {reason}; free space or make the disk writable, then resume"
             )
     if _FILTER.search(stderr):

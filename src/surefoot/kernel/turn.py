@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from surefoot.codec import digest, encode
-from surefoot.errors import GitError, LedgerError, SurefootError
+from surefoot.errors import DiskError, GitError, LedgerError, SurefootError
 from surefoot.events.orchestration import (
     CheckpointWritten,
     ExecutorEnded,
@@ -219,8 +219,8 @@ class Turn:
         )
         try:
             output = executor.run_turn(task, self._p.workspace, self._asker, self._p.journal)
-        except LedgerError:
-            raise  # nothing may happen that cannot be recorded
+        except (LedgerError, DiskError):
+            raise  # nothing may happen that cannot be recorded, and no work is to blame for a full disk
         except Exception as error:  # noqa: BLE001  # named boundary: a broken executor is a failed turn
             raise_hidden(error)
             code = error.code if isinstance(error, SurefootError) else type(error).__name__
@@ -291,7 +291,7 @@ class Turn:
         journal = self._p.journal
         try:
             tree = self._p.workspace.snapshot()
-        except LedgerError:
+        except (LedgerError, DiskError):
             raise
         except SurefootError as error:
             return self._put_back(error.code, str(error))
@@ -334,6 +334,8 @@ class Turn:
         try:
             message = commit_message(self._unit.unit, checkpoint)
             commit = workspace.commit(tree, message, self._trailers())
+        except DiskError:
+            raise
         except SurefootError as error:
             journal.record(GitStage(stage="checkpoint", ok=False, tree=tree, error=str(error)))
             workspace.restore(self._start)
