@@ -3,11 +3,10 @@
 import re
 import shutil
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from surefoot.errors import UsageError
 from surefoot.kernel.ports import Processes, Workspace
@@ -35,11 +34,15 @@ _MISSING: Final = (
 )
 _FOUND: Final = re.compile(r"(\d+)([:-])(.*)", re.DOTALL)
 """A line of a file below the file's name."""
+_Line: TypeAlias = tuple[str | None, str]
+"""A file's name, where it is that, and the line as it is shown."""
 _OPTIONS: Final = (
     "--no-config",
     "--engine=auto",
     "--color=never",
     "--heading",
+    # A name ends where it says so: one may have lines of its own, and blank ones, as no line of a match has.
+    "--null",
     "--with-filename",
     "--line-number",
     "--sort=path",
@@ -100,14 +103,14 @@ class Ripgrep:
                 limits=_LIMITS,
             )
         )
-        lines = result.stdout.decode("utf-8", "replace").removesuffix("\n").split("\n")
+        lines = tuple(_read(result.stdout.decode("utf-8", "replace").removesuffix("\n")))
         shown = self._apart(lines, workspace.path)
         told = hidden(replace(result, stdout="\n".join(shown).encode()), self._redact)
         return _understood(
             told, f"{named(pattern)} in {place.path or '.'}", len(lines) - len(shown)
         )
 
-    def _apart(self, lines: Sequence[str], root: Path) -> list[str]:
+    def _apart(self, lines: Sequence[_Line], root: Path) -> list[str]:
         """The lines found for which there is room, of files with secrets as the whole file has them hidden.
 
         A line within a key does not look like one.
@@ -115,8 +118,8 @@ class Ripgrep:
         shown: list[str] = []
         whole: list[str] = []
         room = _ROOM
-        for before, line in pairwise(("", *lines)):
-            found = _FOUND.fullmatch(line) if before else None
+        for file, line in lines:
+            found = _FOUND.fullmatch(line) if file is None else None
             if found is not None and int(found[1]) <= len(whole):
                 shown.append(found[1] + found[2] + whole[int(found[1]) - 1].rstrip("\r\n"))
             else:
@@ -125,17 +128,36 @@ class Ripgrep:
             # A file whose lines are only counted need not be read.
             if room < 0:
                 break
-            if not before:  # the name of the next file
-                whole = self._hidden(root / line)
+            if file is not None:
+                whole = self._hidden(root, file)
         return shown
 
-    def _hidden(self, file: Path) -> list[str]:
+    def _hidden(self, root: Path, given: str) -> list[str]:
         """The lines of a file in which something is hidden; none of any other."""
         try:
+            file = existing(root, given).where
             whole = file.read_text("utf-8", errors="replace") if file.is_file() else ""
-        except OSError:
+        except (UsageError, OSError):
             return []
         return hidden_lines(whole, self._redact) if self._redact(whole) != whole else []
+
+
+def _read(text: str) -> Iterator[_Line]:
+    """What rg printed, line by line; the name of a file is one line, as it can be shown."""
+    name: list[str] | None = []
+    for line in text.split("\n"):
+        if name is None:
+            yield None, line
+            name = None if line else []
+            continue
+        part, ends, first = line.partition("\0")
+        name.append(part)
+        if ends:
+            file = "\n".join(name)
+            yield file, file if len(name) == 1 else named(file)
+            yield None, first
+            name = None
+    yield from ((None, part) for part in name or ())
 
 
 def find_ripgrep(path: str) -> Path | None:

@@ -184,6 +184,25 @@ def test_a_line_within_a_key_is_hidden_as_in_the_whole_file(
         assert said.endswith("zz.txt\n2:A = 3" if not context else "zz.txt\n1-\n2:A = 3")
 
 
+def test_a_name_of_several_lines_shows_no_other_file(
+    processes: Processes, workspace: Workspace, tmp_path: Path
+) -> None:
+    """A blank line within a name is no end of it: what follows is not looked up, neither outside nor elsewhere."""
+    outside = tmp_path / "diary.txt"
+    outside.write_text("dear diary\npassword = 'x'\n")
+    crafted = workspace.path / f"a\n\n{outside}"
+    crafted.parent.mkdir(parents=True)
+    crafted.write_text("needle 1\nneedle 2\n")
+
+    def redact(text: str) -> str:
+        return text.replace("'x'", "[hidden]")
+
+    search = Ripgrep(processes, program=find_ripgrep(os.environ["PATH"]), redact=redact)
+    said = search.run({"pattern": "needle"}, workspace).output
+    assert said.endswith("1:needle 1\n2:needle 2")
+    assert said.startswith("'./a\\n\\n/")
+
+
 def test_files_that_are_only_counted_are_not_read_again(
     processes: Processes, workspace: Workspace
 ) -> None:
