@@ -155,6 +155,18 @@ def test_json_that_was_cut_off_gets_twice_the_room() -> None:
     assert Table(Sequel(cut)).asker.ask(ask()) == (cut,)
 
 
+@pytest.mark.parametrize(("context", "rooms"), [(250, [100, 200]), (160, [100, 150]), (110, [100])])
+def test_an_answer_gets_no_more_room_than_the_context_has(context: int, rooms: list[int]) -> None:
+    """What was cut off stays that, and becomes no question that is too long."""
+    cut = ModelReply(text='{"a":', model="m", finish="length", usage=GOOD.usage)
+    model = Sequel(cut)
+    model.context_tokens = context
+    (answer,) = Table(model).asker.ask(ask(schema="{}"))
+    assert isinstance(answer, ModelFailure)
+    assert answer.fault is ModelFault.TRUNCATED
+    assert [r.max_tokens for r in model.asked] == rooms
+
+
 def test_a_refused_reservation_ends_the_further_calls() -> None:
     """The budget holds the first call only: its failure is the answer."""
     cut = Sequel(fails(ModelFault.BROKEN_STREAM), GOOD)

@@ -64,7 +64,7 @@ class FaultPath:
     other_seed: bool = False
     """The same question would bring the same answer, so it is asked with another seed."""
     longer: bool = False
-    """The answer gets twice the room."""
+    """The answer gets twice the room, or what the context has; where that is no more, it is not asked again."""
 
 
 FAULTS: Final[Mapping[ModelFault, FaultPath]] = {

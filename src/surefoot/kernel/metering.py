@@ -206,26 +206,37 @@ class MeteredModel:
     def _again(self, failed: Sequence[tuple[_Call, ModelFailure]], attempt: int) -> list[_Call]:
         """The calls to make once more, after the wait that the slowest of them needs."""
         worth = [
-            (call, failure, wait_s)
+            (call, failure, wait_s, request)
             for call, failure in failed
             if (wait_s := self._wait_s(failure, attempt)) is not None
+            and (request := self._changed(call.request, failure.fault)) is not None
         ]
         if not worth:
             return []
-        _, slowest, wait_s = max(worth, key=lambda entry: entry[2])
+        _, slowest, wait_s, _ = max(worth, key=lambda entry: entry[2])
         waited = ModelWaited(
             model=self._model.name, fault=slowest.fault, wait_s=wait_s, attempt=attempt
         )
         self._journal.record(waited)
         self._clock.sleep(wait_s)
         again = []
-        for call, failure, _ in worth:
-            request = _changed(call.request, failure.fault)
+        for call, _, _, request in worth:
             renewed = self._reserve(call.index, request, self._journal.put(encode(request)))
             if renewed is None:
                 break
             again.append(renewed)
         return again
+
+    def _changed(self, request: ModelRequest, fault: ModelFault) -> ModelRequest | None:
+        """The request as it is made again; None where it needs more room, and the context has none."""
+        path = FAULTS[fault]
+        if path.other_seed:
+            request = replace(request, seed=request.seed + _OTHER_SEED)
+        if not path.longer:
+            return request
+        room = self._model.context_tokens - self._model.count_tokens(request.measured)
+        most = min(2 * request.max_tokens, room)
+        return replace(request, max_tokens=most) if most > request.max_tokens else None
 
     def _wait_s(self, failure: ModelFailure, attempt: int) -> float | None:
         """Seconds before the next call; None when there is none."""
@@ -301,16 +312,6 @@ def ended(request: Digest, blob: Digest, answer: ModelAnswer) -> ModelReplied | 
 def refusal(short: Shortage, purpose: str) -> BudgetRefused:
     """The event of a reservation that could not be made."""
     return BudgetRefused(purpose=purpose, what=short.what, asked=short.asked, left=short.left)
-
-
-def _changed(request: ModelRequest, fault: ModelFault) -> ModelRequest:
-    """The request as it is made again."""
-    path = FAULTS[fault]
-    if path.other_seed:
-        request = replace(request, seed=request.seed + _OTHER_SEED)
-    if path.longer:
-        request = replace(request, max_tokens=2 * request.max_tokens)
-    return request
 
 
 def _whole(request: ModelRequest, answer: ModelAnswer) -> ModelAnswer:
