@@ -145,11 +145,13 @@ class FixerExecutor:
         del asker  # needs no model
         turn = _Turn(self, task, workspace, notebook)
         turn.work(strictly=False)
-        against = turn.objection() if turn.kept else ""
+        against = turn.objection() if turn.kept and not turn.halted() else ""
         if against:
             turn.say(f"{against} with all fixes together; each is now tried against everything")
             turn.start_over()
             turn.work(strictly=True)
+        if why := turn.halted():
+            turn.say(f"{why}: nothing further was tried")
         return turn.output()
 
     @property
@@ -224,23 +226,33 @@ class _Turn:
         """Add to the transcript."""
         self._lines.append(line)
 
+    def halted(self) -> str:
+        """Why no tool is asked any more; empty when one may be."""
+        locked = self._task.locked()
+        if locked is not None:
+            return f"the repository is locked: {locked}"
+        return "the run's time is up" if self._task.left_s() <= 0 else ""
+
     def work(self, *, strictly: bool) -> None:
         """Go through the rules and keep the best candidate of each.
 
-        A candidate is judged by the tool that told of the finding, and by every tool and the tests when `strictly`.
+        A candidate is judged by the tool that told of the finding, and by every tool and the tests when `strictly`. Where no
+        tool may be asked any more, what is kept so far is all there is.
         """
         for key in self._groups():
+            if self.halted():
+                break
             tools = self._fixer.tools if strictly else {key[0]}
             # A fix before may have mended or moved findings of this rule.
             self._see(tools)
             group = [f for f in self._left() if (f.tool, f.rule) == key]
             found = self._candidates(key, group)
-            judged = [self._judge(c, len(group), tools) for c in found]
+            judged = self._judged(found, len(group), tools)
             if len(judged) < _CANDIDATES or all(j.message for j in judged):
                 # One way alone, or none that holds in all files: what holds in one of them is something.
                 parts = [part for whole in found for part in parts_of(whole)]
-                judged += [self._judge(c, len(group), tools) for c in self._untried(parts)]
-            if group and not judged:
+                judged += self._judged(self._untried(parts), len(group), tools)
+            if group and not judged and not self.halted():
                 self.say(f"{key[0]} {key[1]}: no mechanical fix for {len(group)} findings")
             good = [j for j in judged if not j.message]
             while good:
@@ -353,6 +365,11 @@ class _Turn:
     def _failed_before(self, new: Candidate) -> bool:
         # One that passed has an empty message; it may have been rolled back for another's fault.
         return any(self._task.tried.get(key) for key in (new.candidate_id, digest(encode(new))))
+
+    def _judged(
+        self, found: Sequence[Candidate], wanted: int, tools: Collection[str]
+    ) -> list[_Judged]:
+        return [self._judge(c, wanted, tools) for c in found if not self.halted()]
 
     def _judge(self, new: Candidate, wanted: int, tools: Collection[str]) -> _Judged:
         """Write the candidate, ask the tools, and put the tree back."""

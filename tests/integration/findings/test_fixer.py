@@ -366,6 +366,28 @@ def test_limits(bench: Callable[..., Bench]) -> None:
     assert {n: work.text(f"{n}.py") for n in "abc"} == before
 
 
+@pytest.mark.parametrize(
+    ("name", "over", "told"),
+    [("locked", "hands off", "the repository is locked: hands off"), ("left_s", 0.0, "time is up")],
+)
+def test_a_lock_or_the_end_of_the_time_ends_the_turn(
+    bench: Callable[..., Bench], name: str, over: object, told: str
+) -> None:
+    """Looked at before each candidate: one is tried and kept, and no tool is asked after it."""
+    work, suite = bench({"pyproject.toml": RULES, "a.py": BUGGY}), Tests(lambda _: False)
+    going: object = None if name == "locked" else 60.0
+
+    def now() -> object:
+        return over if work.pages.tried else going
+
+    output = work.run(mode=Mode.AUTO_SOLVE_FULL, suite=suite, **{name: now})
+    assert len(work.pages.tried) == 1
+    assert suite.runs == 0
+    assert work.text() != BUGGY
+    assert told in output.transcript
+    assert output.claim == "none"
+
+
 def test_failed_ideas_are_not_tried_again(bench: Callable[..., Bench]) -> None:
     """A candidate that failed in an earlier turn is skipped, one that passed there is not."""
     work = bench({"a.py": "import os\nx = 1\n"})
