@@ -2,10 +2,11 @@
 
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TypeAlias
+from pathlib import Path, PurePosixPath
+from typing import Final, TypeAlias
 
 from surefoot.kernel.ports import Coverage, Trial
 from surefoot.suite.paths import is_inside
@@ -13,6 +14,9 @@ from surefoot.suite.worker import left_out
 from surefoot.values import Candidate, FileEdit, ReportState, TestReport
 
 Run: TypeAlias = Callable[[Path, Sequence[str] | None], TestReport]
+_Content: TypeAlias = tuple[bytes, int]
+"""Bytes and mode of a file."""
+_MODE: Final = 0o644
 
 
 class FreshWorker:
@@ -30,7 +34,7 @@ class FreshWorker:
         """As `TrialWorker.attempt`, to the last test."""
         chosen = self._tests if tests is None else tuple(tests)
         if bad := [e.path for e in candidate.edits if not self._may_write(e.path)]:
-            why = f"the candidate writes outside the tree: {bad[0]!r}"
+            why = f"the candidate writes outside the tree, or through a link: {bad[0]!r}"
             report = TestReport(
                 command=chosen, state=ReportState.UNPARSABLE, exit_code=None, reason=why
             )
@@ -47,31 +51,52 @@ class FreshWorker:
         return Coverage(test_id=test_id, passed=passed, lines={})
 
     def _may_write(self, path: str) -> bool:
-        """Whether a path is inside the copy, also where the tree has symbolic links."""
-        return is_inside(path) and (self._copy / path).resolve().is_relative_to(self._copy)
+        """Whether a path is a file inside the copy, or may be one, with no link on the way, not even an earlier test's."""
+        place = self._copy / path
+        if not is_inside(path) or any(p.is_symlink() for p in (place, *_above(self._copy, path))):
+            return False
+        return place.is_file() or not place.exists()
 
     @contextmanager
     def _written(self, edits: Sequence[FileEdit]) -> Iterator[None]:
-        before = {e.path: _bytes(self._copy / e.path) for e in edits}
+        before = {e.path: _content(self._copy / e.path) for e in edits}
         try:
             for edit in edits:
-                _write(self._copy / edit.path, None if edit.text is None else edit.text.encode())
+                old = before[edit.path]
+                mode = old[1] if old else _MODE
+                self._put(edit.path, None if edit.text is None else (edit.text.encode(), mode))
             yield
         finally:
-            for path, data in before.items():
-                _write(self._copy / path, data)
+            for path, old in before.items():
+                self._put(path, old)
+
+    def _put(self, path: str, content: _Content | None) -> None:
+        """Write or remove a file of the copy, whatever the tests have put in its place or above it: no link is followed.
+
+        They are over, so that nothing of theirs moves meanwhile.
+        """
+        target, staged = self._copy / path, self._copy.with_name("staged")
+        for above in _above(self._copy, path):
+            if above.is_symlink() or above.is_file():
+                above.unlink()
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        if content is None:
+            target.unlink(missing_ok=True)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staged.write_bytes(content[0])
+        staged.chmod(content[1])
+        staged.replace(target)
 
 
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+def _above(root: Path, path: str) -> list[Path]:
+    """The folders between, outermost first."""
+    return [root / p for p in reversed(PurePosixPath(path).parents[:-1])]
 
 
-def _write(path: Path, data: bytes | None) -> None:
-    if data is None:
-        path.unlink(missing_ok=True)
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+def _content(path: Path) -> _Content | None:
+    return (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) if path.is_file() else None
 
 
 @contextmanager

@@ -148,6 +148,36 @@ def test_a_worker_tries_candidates_on_a_copy(cart: Path, open_command: Open) -> 
     assert (cart / "cart.js").read_text() == CART
 
 
+LINKED = {
+    "a file": "rm src/x.sh && ln -s {out}/x.sh src/x.sh",
+    "a folder": "mv src gone && ln -s {out} src",
+}
+
+
+@pytest.mark.parametrize("how", LINKED)
+@pytest.mark.parametrize("text", ["new", None])
+def test_what_a_test_links_is_not_written_through(
+    write: Write, open_command: Open, tmp_path: Path, how: str, text: str | None
+) -> None:
+    """The copy is put back by who is behind no fence: a file of the user's stays, as does what is beside it."""
+    out = tmp_path / "home"
+    out.mkdir()
+    (out / "x.sh").write_text("mine")
+    script = f"{LINKED[how].format(out=out)}; echo 1..1; echo 'ok 1 - a'\n"
+    root = write({"src/x.sh": "theirs", "t.sh": script})
+    suite = open_command(root, command=("/bin/sh", "t.sh"), report="tap")
+    edit = Candidate(
+        candidate_id=Digest("0" * 64),
+        generator="t",
+        edits=(FileEdit(path="src/x.sh", text=text), FileEdit(path="src/y.sh", text="y")),
+        description="",
+    )
+    with suite.worker(root, ["a"]) as worker:
+        for _ in range(2):
+            worker.attempt(edit)
+            assert {p.name: p.read_text() for p in out.iterdir()} == {"x.sh": "mine"}
+
+
 @needs_node
 @pytest.mark.parametrize("tracked", ["node_modules", ""])
 def test_a_trial_has_all_that_the_tree_has(cart: Path, open_command: Open, tracked: str) -> None:
