@@ -33,14 +33,18 @@ def stamps(root: Path) -> Stamps:
 
 
 def held_to(before: Stamps, root: Path, report: TestReport) -> TestReport:
-    """The report, which is forged where one of these files was written, replaced or removed since."""
+    """The report, which is forged where one of these files was written, replaced or removed since, or a `conftest.py` is new.
+
+    A new test proves nothing by itself, but pytest reads a `conftest.py` late, when it comes to its folder.
+    """
     if report.state not in SETTLED:  # no other report passes anything
         return report
     now = stamps(root)
     changed = next((path for path, stamp in sorted(before.items()) if now.get(path) != stamp), None)
-    if changed is None:
+    new = next((p for p in sorted(now) if p not in before and p.endswith("conftest.py")), None)
+    if changed is None and new is None:
         return report
-    why = f"{changed} was changed while the tests ran"
+    why = f"{changed or new} was {'changed' if changed else 'made'} while the tests ran"
     return replace(report, state=ReportState.FORGED, reason=why)
 
 

@@ -286,6 +286,33 @@ def test_tests_that_are_written_while_they_run_are_not_believed(
     assert report.reason == "tests/test_calc.py was changed while the tests ran"
 
 
+LATE = """
+from pathlib import Path
+late = Path(__file__).parent / "tests" / "late" / ("conf" + "test.py")
+late.write_text(
+    "def pytest_collection_modifyitems(items):\\n"
+    "    for i in items:\\n"
+    "        i.parent.obj.test_b = i.obj = lambda: None\\n"
+)
+"""
+
+
+def test_a_conftest_that_is_made_while_they_run_is_not_believed(
+    calc: Path, open_suite: Open
+) -> None:
+    """Pytest reads it when it comes to its folder, and it may take the tests there for others."""
+    (calc / "tests" / "late").mkdir()
+    for test, body in (("test_a.py", "pass"), ("late/test_b.py", "assert False")):
+        name = Path(test).stem
+        (calc / "tests" / test).write_text(f"import calc\n\n\ndef {name}():\n    {body}\n")
+    suite = open_suite(calc)
+    assert "tests/late/test_b.py::test_b" in suite.run(calc).failing
+    (calc / "calc.py").write_text(f"{CALC}\n{LATE}")
+    report = suite.run(calc)
+    assert report.state is ReportState.FORGED
+    assert report.reason == "tests/late/conftest.py was made while the tests ran"
+
+
 FILES = {
     "a module named like pytest's": {"pytest.py": "raise SystemExit(0)"},
     "a package named like pytest's": {"_pytest/__init__.py": "import os; os._exit(0)"},
