@@ -84,6 +84,21 @@ def test_every_outcome_has_its_name(suite: PytestSuite, project: Path) -> None:
     assert report.exit_code == 1
 
 
+def test_two_files_of_one_name_are_not_taken_for_each_other(
+    suite: PytestSuite, project: Path
+) -> None:
+    """As with pytest, outside of packages the second one cannot be imported; the outcome of the first is not its own."""
+    case = "import unittest\nclass T(unittest.TestCase):\n    def test_one(self): {}\n"
+    for folder, body in (("a", "pass"), ("b", "self.fail()")):
+        (project / "tests" / folder).mkdir()
+        (project / "tests" / folder / "test_x.py").write_text(case.format(body))
+    report = suite.run(project)
+    assert report.state is ReportState.COLLECTION_ERROR
+    assert report.reason == "cannot be collected: tests/b/test_x.py"
+    assert "tests/a/test_x.py::T::test_one" in report.passing
+    assert "tests/b/test_x.py::T::test_one" not in report.passing
+
+
 def test_asked_ids_are_reported_exactly(suite: PytestSuite, project: Path) -> None:
     """One test, or a missing one."""
     assert suite.run(project, [CLAMP]).passing == (CLAMP,)

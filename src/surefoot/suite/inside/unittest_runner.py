@@ -56,7 +56,13 @@ def load(root: str, path: str) -> types.ModuleType:
         parts.insert(0, package)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    return importlib.import_module(".".join(parts))
+    module = importlib.import_module(".".join(parts))
+    found = getattr(module, "__file__", None) or ""
+    if os.path.realpath(found) != os.path.realpath(os.path.join(root, path)):
+        raise ImportError(
+            f"{module.__name__} is {found}, not {path}: outside of packages no two test files may have one name"
+        )
+    return module
 
 
 def flat(suite: Any) -> list[Any]:
