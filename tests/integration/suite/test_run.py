@@ -297,6 +297,22 @@ def test_a_project_may_turn_plugins_off(calc: Path, plan: SuitePlan, open_suite:
     assert report.collected == tuple(sorted(ALL))
 
 
+@pytest.mark.parametrize("args", [("-x",), ("--maxfail=1",), ("-n", "2")])
+def test_what_a_command_says_of_how_to_run_ends_no_run(
+    calc: Path, plan: SuitePlan, open_suite: Open, args: tuple[str, ...]
+) -> None:
+    """Every test is run, in one process, as without it."""
+    ours = replace(
+        plan,
+        python=Path(sys.executable),
+        reads=(Path(sys.prefix), Path(sys.base_prefix)),
+        args=args,
+    )
+    report = open_suite(calc, used=ours).run(calc)
+    assert (report.state, report.reason) == (ReportState.COMPLETE, "")
+    assert report.collected == tuple(sorted(ALL))
+
+
 SETTINGS = {
     "failed first": "addopts = --ff",
     "last failed": "addopts = --lf --lfnf=none",

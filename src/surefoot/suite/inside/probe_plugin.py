@@ -97,6 +97,7 @@ def cache_dir() -> str:
 def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> list[str]:
     """The command line for pytest: one process, a cache of its own, nothing re-run, nothing stopped early.
 
+    That comes last, since of two such options the last one counts: the project's command may have `-x` or `-n 4`.
     An option of a plugin that is not there is unknown to pytest: the project's settings may use the cache's, or turn
     off what we would say something to.
     """
@@ -119,7 +120,7 @@ def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> li
     ):
         if plugin not in off and importlib.util.find_spec(module) is not None:
             arguments.append(option)
-    return arguments + rest
+    return rest + arguments
 
 
 def settings_of(root: str) -> str:
