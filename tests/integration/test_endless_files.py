@@ -23,6 +23,7 @@ QUESTIONS = {
     "suite.commands.from_package(root)": "package.json",
     "suite.layout.source_roots(root, ())": "pyproject.toml setup.cfg setup.py",
     "suite.layout.carried(root)": "_version.py",
+    "suite.formats.parsed.Place(root=root, files=()).text(Path('go.mod'))": "go.mod",
     "suite.interpreter._text(root / 'pyvenv.cfg')": "pyvenv.cfg",
 }
 ASKED = """

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from surefoot.plain_files import read_plain
 from surefoot.values import Frame, ReportState, TestOutcome, TestResult
 
 DETAIL: Final = 8_000
@@ -59,9 +60,9 @@ class Place:
         return plain.removeprefix("./")
 
     def text(self, path: PurePosixPath) -> str:
-        """A file's text; empty when it is none."""
+        """A file's text; empty when it is none, or one that the tests have put a pipe or a device in the place of."""
         try:
-            return (self.root / path).read_text(encoding="utf-8", errors="replace")
+            return read_plain(self.root / path).decode("utf-8", "replace")
         except OSError:
             return ""
 
