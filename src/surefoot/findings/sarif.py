@@ -185,7 +185,8 @@ class _Run(_Part):
     artifacts: Annotated[tuple[_ArtifactEntry, ...], BeforeValidator(_absent)] = ()
     original_uri_base_ids: dict[str, _Artifact] | None = None
     invocations: Annotated[tuple[_Invocation, ...], BeforeValidator(_absent)] = ()
-    results: Annotated[tuple[_Result, ...], BeforeValidator(_absent)] = ()
+    results: tuple[_Result, ...] | None = None
+    """None where the tool did not look (SARIF 2.1.0, 3.14.23): it failed before, or only tells of its rules."""
 
 
 class _Log(_Part):
@@ -205,7 +206,7 @@ class SarifLog:
     results: tuple[tuple[str, Raw], ...]
     """(tool, result)."""
     failures: tuple[str, ...]
-    """What invocations say of themselves that did not end well, or left results out."""
+    """What invocations say of themselves that did not end well, or left results out; runs that have no results, not even none."""
     remarks: tuple[str, ...] = ()
     """Errors in a tool's configuration, or in what it was given to look at, that it went on in spite of."""
 
@@ -221,7 +222,7 @@ def read_sarif(data: bytes, *, root: Path | None = None, max_bytes: int = MAX_BY
     if len(data) > max_bytes:
         raise SarifError("huge", f"{len(data)} bytes, over {max_bytes}; split it by run")
     log = _parse(data.removeprefix(b"\xef\xbb\xbf"))
-    count = sum(len(run.results) for run in log.runs)
+    count = sum(len(run.results or ()) for run in log.runs)
     if count > MAX_RESULTS:
         raise SarifError("huge", f"{count} results, over {MAX_RESULTS}; split it by run")
     invocations = [i for run in log.runs for i in run.invocations]
@@ -230,10 +231,13 @@ def read_sarif(data: bytes, *, root: Path | None = None, max_bytes: int = MAX_BY
         results=tuple(
             (_tool_name(run), _raw(run, result, root))
             for run in log.runs
-            for result in run.results
+            for result in run.results or ()
             if _is_finding(result)
         ),
-        failures=tuple(said for i in invocations if (said := _failure(i)) is not None),
+        failures=(
+            *(said for i in invocations if (said := _failure(i)) is not None),
+            *(f"{_tool_name(r)} gives no results" for r in log.runs if r.results is None),
+        ),
         remarks=tuple(
             said for i in invocations for said in _errors(i.tool_configuration_notifications)
         ),

@@ -98,3 +98,16 @@ def test_errors_in_a_log_are_told(
     result = CommandAuditor(processes, name="mine", argv=["x"]).audit(tmp_path)
     assert result.state is state
     assert told in result.message
+
+
+@pytest.mark.parametrize("said", [{}, {"results": None}])
+def test_a_run_of_a_log_without_results_has_not_looked(
+    tmp_path: Path, said: dict[str, object]
+) -> None:
+    """A scan that found nothing says so with an empty list."""
+    processes = Printing(
+        {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x"}}, **said}]}
+    )
+    result = CommandAuditor(processes, name="mine", argv=["x"]).audit(tmp_path)
+    assert result.state is AuditorState.BROKEN
+    assert "x gives no results" in result.message
