@@ -28,6 +28,9 @@ _DEPENDENCY_FILES: Final = (
     "package-lock.json",
     "go.mod",
     "Cargo.toml",
+    "composer.json",
+    "Gemfile",
+    "pubspec.yaml",
 )
 
 

@@ -11,6 +11,7 @@ tests.py docs/test_guide.rst
 test.js lib/add-test.mjs test-add.cjs lib/add_test.ts calc/calc_test.go calc/testdata/in.txt spec/helper.rb
 lib/calc_spec.rb src/AddTest.java src/AddTests.cs CalcSpec.scala lib/__mocks__/fs.js
 t/receipt.t lib/add.bats Zend/add.phpt src/AddTest.php
+src/setupTests.ts setup-tests.js
 """
 PRODUCT = """
 src/Latest.java src/latest.js src/contest.go pkg/spec/core.py src/attest.rs Contest.kt src/latest.php lib/Money.pm t.pl
@@ -25,10 +26,13 @@ package-lock.json yarn.lock pnpm-lock.yaml .npmrc jest.config.js vitest.config.m
 tsconfig.build.json go.mod go.sum Cargo.toml Cargo.lock build.rs .cargo/config.toml rust-toolchain.toml pom.xml
 build.gradle.kts Gemfile.lock node_modules/left-pad/index.js build/addon.node
 pkg/__pycache__/a.cpython-311.pyc x.dist-info/RECORD src/unittest/__init__.py .ci/run package.json
+phpunit.xml.dist .proverc composer.json .config/nextest.toml tox.toml hatch.toml bunfig.toml deno.json mix.exs testng.xml
+src/Calc/Calc.csproj ci.runsettings Directory.Build.props calc.gemspec
 """
 FREE = """
 src/pkg/core.py tests/test_x.py README.md docs/conf.py src/pkg/setup_helper.py config.toml pkg/pytest_like.py
 src/app/makefile_parser.py src/jest.ts src/config.js src/gradle.kt cargo/main.rs src/build.go
+src/phpunit.php lib/proverc.pm src/csproj.cs src/composer.php
 """
 
 
