@@ -147,6 +147,15 @@ class TestMypy:
         ]
         assert not (root / ".mypy_cache").exists()
 
+    def test_what_is_not_looked_at_is_told(
+        self, tree: Tree, processes: Processes, toolchain: Toolchain
+    ) -> None:
+        """A folder that is no package stands beside the answer, and does not count as clean without a word."""
+        files = {"mypy.ini": "[mypy]\n", "setup.py": "", "ns/pkg/m.py": 'x: int = "s"\n'}
+        result = MypyAuditor(processes, toolchain).audit(tree(files))
+        assert result.state is AuditorState.OK
+        assert result.message == "ns: not looked at; name it in mypy's `files`"
+
     def test_syntax_error_and_missing_packages(
         self, tree: Tree, processes: Processes, toolchain: Toolchain
     ) -> None:

@@ -5,7 +5,8 @@ drown in it; so `applies` decides once, on the tree that the run starts from, an
 """
 
 import configparser
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pydantic import BaseModel, ValidationError
@@ -86,7 +87,7 @@ class MypyAuditor:
             self._processes,
             probe,
             root,
-            lambda result: _read(result, root, resolves=python is not None),
+            lambda result: _read(result, root, targets, resolves=python is not None),
         )
 
 
@@ -147,7 +148,14 @@ def _targets(root: Path) -> tuple[str, ...] | None:
     ) or (base or ".",)
 
 
-def _read(result: ProcessResult, root: Path, *, resolves: bool) -> Answer:
+def _left_out(root: Path, targets: Sequence[str]) -> tuple[str, ...]:
+    """The folders, or files, in which nobody looks: mypy takes none without `__init__.py` beside others."""
+    own = (path for path in python_files(root) if not looks_like_test(path))
+    missed = (p for p in own if not any(PurePosixPath(p).is_relative_to(t) for t in targets))
+    return tuple(sorted({path.partition("/")[0] for path in missed}))
+
+
+def _read(result: ProcessResult, root: Path, targets: Sequence[str], *, resolves: bool) -> Answer:
     found: list[_Diagnostic] = []
     for line in result.stdout.decode("utf-8", "replace").splitlines():
         if not line.strip():
@@ -163,12 +171,14 @@ def _read(result: ProcessResult, root: Path, *, resolves: bool) -> Answer:
         raise UnreadableOutputError(f"it gave up: {errors[0].message}")
     kept = [d for d in errors if resolves or d.code not in _UNRESOLVED]
     dropped = len(errors) - len(kept)
-    return Answer(
-        raws=tuple(_raw(d, root) for d in kept),
-        note=f"{dropped} imports of packages that are not installed here were left out"
-        if dropped
-        else "",
-    )
+    notes = []
+    if dropped:
+        notes.append(f"{dropped} imports of packages that are not installed here were left out")
+    # Without targets, or with the whole, mypy looks where its configuration says.
+    left = () if not targets or "." in targets else _left_out(root, targets)
+    if left:
+        notes.append(f"{', '.join(left)}: not looked at; name it in mypy's `files`")
+    return Answer(raws=tuple(_raw(d, root) for d in kept), note="; ".join(notes))
 
 
 def _raw(diagnostic: _Diagnostic, root: Path) -> Raw:
