@@ -89,7 +89,10 @@ class Lineup:
 
     def judging(self) -> PinnedChain:
         """Who judges; no score, history or profile has a say."""
-        return pinned_chain(self.judges, self._has_key)
+        return pinned_chain(
+            self.judges,
+            lambda name: self._has_key(name.partition("/")[0]) and self._left_out(name) is None,
+        )
 
     def parts(self) -> tuple[Part, ...]:
         """Whom a run that starts now would ask for a fix, in its order, then whom for judging; a model stands here once.
@@ -158,8 +161,8 @@ class Lineup:
         # Loaded with the first judge that is opened: who only looks models up asks none.
         from surefoot.models.unavailable import UnavailableModel  # noqa: PLC0415
 
-        if any(fnmatchcase(name, pattern) for pattern in self.settings.deny):
-            return UnavailableModel(name, "[models] deny has it")
+        if (why := self._left_out(name)) is not None:
+            return UnavailableModel(name, why)
         try:
             return self.open(name)
         except ModelUnavailableError as error:
@@ -232,6 +235,15 @@ class Lineup:
     def _key(self, provider: str) -> str | None:
         found = find_credential(provider, self.environ)
         return found.secret if found else None
+
+    def _left_out(self, name: str) -> str | None:
+        """What the settings' lists of names have against a judge; who judges here, without a key, needs no list to have it."""
+        if any(fnmatchcase(name, pattern) for pattern in self.settings.deny):
+            return "[models] deny has it"
+        allow = self.settings.allow
+        if allow and not is_local(name) and not any(fnmatchcase(name, p) for p in allow):
+            return "[models] allow does not have it"
+        return None
 
     def _has_key(self, provider: str) -> bool:
         try:

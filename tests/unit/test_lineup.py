@@ -125,6 +125,26 @@ def test_the_default_judges_are_those_with_a_key_and_else_the_embedded_model() -
     assert (named.models, named.reason) == (("openai/a", "embedded"), "as configured")
 
 
+@pytest.mark.parametrize(
+    ("lists", "judges"),
+    [
+        ({"allow": ("embedded",)}, ("embedded",)),
+        ({"deny": ("anthropic/*",)}, ("embedded",)),
+        ({"allow": ("anthropic/*opus*",)}, DEFAULT[2:]),
+        ({"deny": ("*sonnet*",)}, DEFAULT[2:]),
+    ],
+)
+def test_the_settings_lists_hold_for_judges_too(
+    lists: dict[str, tuple[str, ...]], judges: tuple[str, ...]
+) -> None:
+    """Who may not be asked is no default, and one that is named is there and says so."""
+    key = {"ANTHROPIC_API_KEY": "sk-ant-api03-" + "x" * 80}
+    found = lineup(environ=key, **lists)
+    assert found.judging().models == judges
+    for name in DEFAULT[1:]:
+        assert isinstance(found.open_judge(name), UnavailableModel) is (name not in judges)
+
+
 def test_a_judge_that_cannot_be_had_is_there_and_says_so() -> None:
     """The chain is not shortened in silence."""
     assert lineup().open_judge("openai/m").name == "openai/m"
@@ -154,9 +174,9 @@ def test_nothing_of_the_router_changes_who_judges(  # noqa: PLR0917  # each is d
     judges: str | None,
     keys: set[str],
 ) -> None:
-    """Whatever model, scores, profile, pins, lists and history a run has: its judges are those of a run without them."""
+    """Whatever model, scores, profile, pins and history a run has: its judges are those of a run without them."""
     environ = dict.fromkeys(keys, "k" * 40)
-    plain = lineup(judges=judges, environ=environ).judging()
+    plain = lineup(judges=judges, environ=environ, deny=tuple(deny)).judging()
     routed = Lineup(
         model=model,
         base_url=None,

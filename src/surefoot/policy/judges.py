@@ -23,20 +23,21 @@ class PinnedChain:
     reason: str
 
 
-def pinned_chain(asked: str | None, has_key: Callable[[str], bool]) -> PinnedChain:
+def pinned_chain(asked: str | None, may_ask: Callable[[str], bool]) -> PinnedChain:
     """The judges of a run.
 
     Args:
         asked: What the user configured: a model, or several with commas between.
-        has_key: Whether there is a credential for the provider of a model that the user did not name.
+        may_ask: Whether there is a key for a model that the user did not name, and the settings let it be asked.
     """
     named = tuple(name.strip() for name in (asked or "").split(",") if name.strip())
     if named:
         return PinnedChain(models=named, reason="as configured")
-    reachable = tuple(name for name in DEFAULT if has_key(name.partition("/")[0]))
+    reachable = tuple(name for name in DEFAULT if may_ask(name))
     if reachable:
-        return PinnedChain(models=reachable, reason="the default chain, as far as there are keys")
+        told = "the default chain, as far as there are keys and the settings let it be asked"
+        return PinnedChain(models=reachable, reason=told)
     return PinnedChain(
         models=(LAST_RESORT,),
-        reason="no solver is configured and there is no key for the default chain, so the embedded model judges",
+        reason="no solver is configured and there is no key for the default chain, or the settings leave it out, so the embedded model judges",
     )
