@@ -81,8 +81,6 @@ _NO_KEY: Final = "no-key"
 _OPTIONAL: Final = frozenset(
     {"temperature", "seed", "stop", "response_format", "stream_options", "tool_choice"}
 )
-_TELLING: Final = 8
-"""So many signs of a key tell nothing: its kind."""
 
 # How a reply of an unforeseen shape shows in code that reads it.
 _MISREAD: Final = (ValueError, KeyError, IndexError, TypeError, AttributeError)
@@ -414,10 +412,7 @@ class HostedModel:
 
     def _clean(self, message: str, exchange: Exchange) -> str:
         for secret in {self._api_key or "", *exchange.secrets} - {"", _NO_KEY}:
-            message = message.replace(secret, "***")
-            # A message that was shortened may end inside a key.
-            for length in range(len(secret) - 1, _TELLING, -1):
-                message = message.removesuffix(secret[:length])
+            message = wire.without_key(message, secret)
         return message[:500]
 
 

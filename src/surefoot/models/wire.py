@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from surefoot.values import ModelFault, ModelRequest, OfferedTool, ToolCall, Usage
 
+_TELLING: Final = 8
+"""So many signs of a key tell nothing: its kind."""
 _OVERFLOW: Final = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|available context|context_length_exceeded"
     r"|exceed_context|too many (input )?tokens|prompt is too long|input is too long|reduce the length"
@@ -347,6 +349,16 @@ def read_failure(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
         and httpx.codes.is_client_error(status)
         and fault.kind is not ModelFault.TIMEOUT,
     )
+
+
+def without_key(message: str, key: str) -> str:
+    """The message without the key, and without what is left of it where the message was shortened within it."""
+    parts, begin, head = list[str](), 0, key[: _TELLING + 1]
+    while (at := message.find(head, begin)) >= 0:
+        left = next(n for n in range(len(key), 0, -1) if message.startswith(key[:n], at))
+        parts += (message[begin:at], "***")
+        begin = at + left
+    return "".join((*parts, message[begin:]))
 
 
 def without_tools(request: ModelRequest, fault: Fault) -> Fault:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.models.wire import response_format
+from surefoot.models.wire import response_format, without_key
 
 CLOSED = {
     "type": "object",
@@ -35,3 +35,13 @@ def test_only_a_closed_schema_is_asked_for_strictly(
     """Providers refuse a request that is strict about an object which may have other fields."""
     asked: Any = response_format("tool call", json.dumps(schema))
     assert asked["json_schema"] == {"name": "tool_call", "strict": strict, "schema": schema}
+
+
+@pytest.mark.parametrize("whole", ["bad key {}", "status 401: '{}'", "bad key {}...; use another"])
+@pytest.mark.parametrize("left", [64, 63, 22, 10])
+def test_no_part_of_a_key_is_left_in_a_message(whole: str, left: int) -> None:
+    """Also where the text was shortened within it, and whatever was written behind."""
+    key = "0123456789abcdef" * 4
+    assert without_key(whole.format(key[:left]), key) == whole.format("***")
+    assert without_key("begins with 01234567", key) == "begins with 01234567"
+    assert without_key(f"{key} and {key[:30]}", key) == "*** and ***"
