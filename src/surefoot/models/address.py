@@ -23,8 +23,9 @@ def why_no_server(base_url: str) -> str | None:
     """Why a base URL cannot be used, in words that do not repeat it; None when it can."""
     try:
         parts = urlsplit(base_url)
+        _ = parts.port, (parts.hostname or "").encode("idna")
         host = parts.hostname
-    except ValueError:  # a bracket that is not closed
+    except ValueError:  # a bracket that is not closed, a port that is no number, a name with nothing between its dots
         host = None
     if host is None or parts.scheme not in ("http", "https"):
         return "it is not an http(s) address; give one like http://127.0.0.1:11434/v1"

@@ -13,6 +13,7 @@ from typing import Final
 
 import httpx
 
+from surefoot.models.connection import connecting
 from surefoot.models.weights import Progress, Weights, Wheels, size_of
 
 _CHUNK: Final = 1024**2
@@ -23,7 +24,9 @@ _READ_S: Final = 30.0
 def from_publisher(partial: Path, progress: Progress, weights: Weights) -> str | None:
     """From the publisher. A connection that breaks is taken up again while it yields bytes."""
     timeout = httpx.Timeout(_READ_S, connect=_CONNECT_S)
-    with httpx.Client(timeout=timeout, follow_redirects=True) as client:
+    with connecting():
+        opened = httpx.Client(timeout=timeout, follow_redirects=True)
+    with opened as client:
         while True:
             before = size_of(partial)
             try:

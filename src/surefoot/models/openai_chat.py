@@ -18,6 +18,7 @@ from surefoot.codec import canonical
 from surefoot.errors import SettingsError
 from surefoot.models import unseen, wire
 from surefoot.models.address import is_loopback
+from surefoot.models.connection import connecting
 from surefoot.models.deadline import keeps_deadlines, until
 from surefoot.models.estimate import estimate_tokens
 from surefoot.models.workers import Workers
@@ -122,8 +123,8 @@ class OpenAIChat:
         self._ratio: float | None = None
         """Tokens that the endpoint counted for each one estimated, at most so far."""
         headers = {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
-        self._client = keeps_deadlines(
-            httpx.Client(
+        with connecting():
+            client = httpx.Client(
                 headers=headers,
                 timeout=httpx.Timeout(server.reply_s, connect=_CONNECT_S),
                 limits=httpx.Limits(max_connections=self._parallel),
@@ -131,7 +132,7 @@ class OpenAIChat:
                 # Reading the certificates takes longer than a call on loopback; plain HTTP needs none.
                 verify=address.scheme == "https",
             )
-        )
+        self._client = keeps_deadlines(client)
 
     @property
     def name(self) -> str:
@@ -408,7 +409,7 @@ class OpenAIChat:
 
     def _clean(self, message: str) -> str:
         key = self._server.api_key
-        return message.replace(key, "***") if key else message
+        return wire.without_key(message, key) if key else message
 
 
 def _counted(request: ModelRequest, got: wire.Completion) -> wire.Completion:

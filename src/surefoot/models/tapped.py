@@ -19,6 +19,7 @@ import httpx
 
 from surefoot.models import wire
 from surefoot.models.address import is_loopback
+from surefoot.models.connection import connecting
 from surefoot.models.deadline import keeps_deadlines, until
 from surefoot.models.openai_chat import REPLY_LIMIT_BYTES
 from surefoot.vocabulary import ModelFault
@@ -213,13 +214,15 @@ class TappedTransport(httpx.BaseTransport):
     """
 
     def __init__(self) -> None:
-        context = httpx.create_ssl_context()
-        # A proxy never stands between this machine and itself.
-        direct = {
-            f"all://{host}": httpx.HTTPTransport(verify=context)
-            for host in ("localhost", "127.0.0.1", "[::1]")
-        }
-        self._client = keeps_deadlines(httpx.Client(verify=context, mounts=direct))
+        with connecting():
+            context = httpx.create_ssl_context()
+            # A proxy never stands between this machine and itself.
+            direct = {
+                f"all://{host}": httpx.HTTPTransport(verify=context)
+                for host in ("localhost", "127.0.0.1", "[::1]")
+            }
+            client = httpx.Client(verify=context, mounts=direct)
+        self._client = keeps_deadlines(client)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; the reply is read through the exchange."""

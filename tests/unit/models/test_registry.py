@@ -45,13 +45,27 @@ def test_a_credential_in_a_base_url_is_refused_unseen(spec: str, user: str, tmp_
     assert "hunter2secret" not in f"{typed.value} {written.value}"
 
 
-@pytest.mark.parametrize("url", ["localhost:11434", "ftp://x/v1", "http://[::1", ""])
+@pytest.mark.parametrize(
+    "url", ["localhost:11434", "ftp://x/v1", "http://[::1", "", "http://h:x/v1", "http://a..b/v1"]
+)
 def test_what_is_no_address_is_refused(url: str, tmp_path: Path) -> None:
     """The sentence shows it, and one that would be accepted."""
     for refused in (check_address, lambda spec, url: opened(spec, tmp_path, base_url=url)):
         with pytest.raises(SettingsError, match=r"http://127\.0\.0\.1") as told:
             refused("openai/m", url)
         assert repr(url) in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ALL_PROXY", "socks9://127.0.0.1:9"), ("SSL_CERT_FILE", "/nonexistent")]
+)
+def test_a_wrong_proxy_or_certificate_of_the_environment_is_told(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one sentence, which names the variables that may say so."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ModelUnavailableError, match=f"no connection can be made: .*{name}"):
+        opened("openai/m", tmp_path, base_url="https://example.invalid/v1", api_key="k")
 
 
 def test_a_scripted_model_is_read_from_its_file(tmp_path: Path) -> None:
