@@ -24,7 +24,8 @@ _MOST_CHARACTERS: Final = 600
 _MOST_OF_A_KIND: Final = 8
 _PATH: Final = re.compile(r"[\w./-]+\.\w+")
 _URL: Final = re.compile(r"https?://\S+")
-_TAGS: Final = re.compile(rb"<(script|style)\b.*?</\1>|<[^>]+>", re.DOTALL | re.IGNORECASE)
+_UNSEEN: Final = re.compile(rb"<(script|style)\b", re.IGNORECASE)
+_TAGS: Final = re.compile(rb"<[^<>]+>")
 
 
 def in_repository(
@@ -75,7 +76,7 @@ def named_by_user(names: Sequence[str], fetch: Fetch | None) -> Iterator[Source]
             if fetch is None:
                 raise UsageError(f"{name} lies in the network; --network allows to read it")
             data = fetch(name)
-            text = _TAGS.sub(b" ", data)
+            text = _shown(data)
         else:
             found = _read(Path(name))
             if found is None:
@@ -84,6 +85,16 @@ def named_by_user(names: Sequence[str], fetch: Fetch | None) -> Iterator[Source]
                 )
             data = text = found
         yield Source(where=name, fact=_words(text), digest=digest(data))
+
+
+def _shown(page: bytes) -> bytes:
+    """What a page shows, without tags, scripts and styles; takes time by its length, whatever it leaves open."""
+    parts, begin, lower = list[bytes](), 0, page.lower()
+    while found := _UNSEEN.search(page, begin):
+        parts.append(page[begin : found.start()])
+        end = lower.find(b"</" + found[1].lower(), found.end())
+        begin = len(page) if end < 0 else end
+    return _TAGS.sub(b" ", b" ".join((*parts, page[begin:])))
 
 
 def site_packages(python: Path | None) -> tuple[Path, ...]:

@@ -92,3 +92,18 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     """It names the file."""
     with pytest.raises(UsageError, match=r"none\.txt"):
         list(named_by_user([str(tmp_path / "none.txt")], None))
+
+
+@pytest.mark.parametrize("open_one", [b"<", b"<script ", b"<style>a</styl", b"<script>x</script"])
+def test_a_page_that_leaves_everything_open_takes_no_time(open_one: bytes) -> None:
+    """What grows by the square would take more than an hour for a page of this size."""
+    page = b"<p>shown</p>" + open_one * (2_000_000 // len(open_one))
+    (source,) = named_by_user(["https://example.invalid/"], lambda _: page)
+    assert source.fact.startswith("shown")
+
+
+def test_scripts_and_styles_of_a_page_are_not_read() -> None:
+    """Nor its tags; what stands between and behind them is."""
+    page = b"<p>one</p><SCRIPT>var x</script ><style>p{}</style>two <b>three</b>"
+    (source,) = named_by_user(["https://example.invalid/"], lambda _: page)
+    assert source.fact.split() == ["one", "two", "three"]
