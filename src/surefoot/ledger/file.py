@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -183,6 +183,20 @@ class FileLedger:
                 os.ftruncate(self._fd, self._size)
             raise
         self._size += len(data)
+
+
+@contextmanager
+def taken(path: Path, trace_id: RunId) -> Iterator[None]:
+    """Keep every other process from a ledger; for who writes nothing into it.
+
+    Raises:
+        LedgerError: Another process has it.
+    """
+    fd = _take(path, trace_id, 0.0)
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def _take(path: Path, trace_id: RunId, wait_s: float) -> int:

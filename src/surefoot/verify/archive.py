@@ -11,7 +11,7 @@ from surefoot.codec import digest
 from surefoot.errors import GitError, LedgerError, RepositoryError, SurefootError, UsageError
 from surefoot.events.plans import RunArchived
 from surefoot.gitops.collect import remove_run
-from surefoot.ledger import FileLedger, read_events
+from surefoot.ledger import FileLedger, read_events, taken
 from surefoot.ledger.blobs import BlobStore
 from surefoot.ledger.disk import sync_directory, told
 from surefoot.project import Project, plan_run_of
@@ -66,7 +66,13 @@ def archive_runs(
         if _is_of_plan(run_id, story):
             continue
         if last is not None and last <= now - keep and is_closed(story):
-            yield from _archive(project, own, run_id, now)
+            with ExitStack() as held:
+                try:  # who has just ended it may still be writing its documents
+                    held.enter_context(taken(project.ledger_file(run_id), run_id))
+                except LedgerError as error:
+                    yield f"kept run {run_id}: {error}"
+                    continue
+                yield from _archive(project, own, run_id, now)
 
 
 def drop_unfinished(project: Project, now: datetime) -> Iterator[str]:

@@ -450,6 +450,19 @@ def test_an_archive_is_on_the_disk_before_anything_of_its_run_goes(
     assert [synced.get(path.stat().st_ino) for path in (archive, archive.parent)] == [True, True]
 
 
+def test_a_run_whose_documents_are_being_written_is_not_archived(
+    tmp_path: Path, around: Surroundings
+) -> None:
+    """Its last event is recorded; who recorded it has its ledger until the last file is there."""
+    project = make_project(tmp_path)
+    tell(project, story("accepted"), RUN, around)
+    with open_ledger(project, RUN, around):
+        lines = collect(project, around, keep_days=0)
+        assert any(line.startswith(f"kept run {RUN}: run '{RUN}' is in use") for line in lines)
+        assert (project.runs / RUN / "report.md").exists()
+    assert any(f"archived run {RUN}" in line for line in collect(project, around, keep_days=0))
+
+
 def test_the_rest_of_an_archived_run_goes(tmp_path: Path, around: Surroundings) -> None:
     """A `gc` that was killed while it emptied the run's folder may have come as far as the ledger."""
     project = make_project(tmp_path)
