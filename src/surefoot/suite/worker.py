@@ -285,6 +285,7 @@ def open_worker(
             "start_s": START_S,
             "warm": warm and plan.runner == "pytest",
             "runner": plan.runner,
+            "args": list(plan.args),
         }
         worker = ForkedWorker(processes, command, order, tests=tests, known_s=known_s)
         try:

@@ -313,6 +313,27 @@ def test_what_a_command_says_of_how_to_run_ends_no_run(
     assert report.collected == tuple(sorted(ALL))
 
 
+def test_a_commands_options_hold_for_named_tests_too(
+    calc: Path, plan: SuitePlan, open_suite: Open
+) -> None:
+    """When all are run, when some are, and in trials; which of its words are places to look in, pytest says."""
+    text = "from calc import add\n\n\ndef check_{}():\n    assert add(2, 3) == {}\n"
+    (calc / "tests" / "test_named.py").write_text(text.format("add", 5) + text.format("more", -1))
+    (calc / "tests" / "test_other.py").write_text(text.format("other", 5))
+    args = ("-o", "python_functions=check_*", "tests/test_named.py", "--strict-markers")
+    suite = open_suite(calc, used=replace(plan, args=args))
+    add, more = (f"tests/test_named.py::check_{name}" for name in ("add", "more"))
+    whole = suite.run(calc)
+    assert (whole.state, whole.failing, whole.passing) == (ReportState.COMPLETE, (add,), (more,))
+    assert suite.run(calc, [add]).failing == (add,)
+    other = "tests/test_other.py::check_other"
+    assert suite.run(calc, [other, more]).collected == (more, other)
+    fixed = candidate("calc.py", CALC.replace("total -= 1", "total += 1"))
+    with suite.worker(calc, [add]) as worker:
+        assert worker.attempt(fixed).report.passing == (add,)
+        assert worker.trace(add, ["calc.py"]).test_id == add
+
+
 SETTINGS = {
     "failed first": "addopts = --ff",
     "last failed": "addopts = --lf --lfnf=none",

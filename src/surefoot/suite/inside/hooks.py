@@ -220,6 +220,17 @@ def whole_hooks(hooks: Hooks) -> None:
     hooks.pytest_cmdline_main = pytest_cmdline_main  # type: ignore[attr-defined]
 
 
+def named_hooks(hooks: Hooks, tests: list[str]) -> None:
+    """Have pytest collect these tests, or files, in place of those that its command line names."""
+    import pytest  # noqa: PLC0415
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(config: Any) -> None:
+        config.args = list(tests)
+
+    hooks.pytest_configure = pytest_configure  # type: ignore[attr-defined]
+
+
 def time_hooks(hooks: Hooks, wall_s: float, starved_s: Callable[[str], float]) -> None:
     """Hooks that end a test which runs on and on, so that the others still get their turn."""
     import pytest  # noqa: PLC0415

@@ -123,6 +123,18 @@ def pytest_arguments(root: str, tests: list[str] | None, extra: list[str]) -> li
     return rest + arguments
 
 
+def named_arguments(root: str, tests: list[str], extra: list[str], plugin: Any) -> list[str]:
+    """The same for some tests of a project whose command has words of its own.
+
+    Which of them are options, and which are places to look in, only pytest can say: it is given all of them, and `plugin`
+    tells it what to collect.
+    """
+    if not extra:
+        return pytest_arguments(root, tests, [])
+    hooks.named_hooks(plugin, tests)
+    return pytest_arguments(root, None, extra)
+
+
 def settings_of(root: str) -> str:
     """The texts that may hold settings of pytest, below `root` and in the environment."""
     texts = [os.environ.get("PYTEST_ADDOPTS", "")]
@@ -218,7 +230,11 @@ def run_pytest(order: Fields, say: Say) -> int:
     if order["watch"]:
         plugins.append(hooks.Hooks())
         sibling("reach").reach_hooks(plugins[4], say, root)
-    arguments = pytest_arguments(root, order["tests"], order["args"])
+    tests, extra = order["tests"], order["args"]
+    if tests is None:
+        arguments = pytest_arguments(root, None, extra)
+    else:
+        arguments = named_arguments(root, tests, extra, plugins[0])
     sys.argv = ["pytest", *arguments]
     return int(pytest.main(arguments, plugins=plugins))
 

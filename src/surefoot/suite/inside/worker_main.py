@@ -128,7 +128,8 @@ class Warm:
         plugin.pytest_runtestloop = pytest_runtestloop
         files = sorted({test.partition("::")[0] for test in self._order["tests"]})
         # The message and the frames say it all; pytest's own traceback costs more than the test.
-        arguments = [*probe.pytest_arguments(root, files, []), "--tb=native"]
+        named = probe.named_arguments(root, files, self._order["args"], plugin)
+        arguments = [*named, "--tb=native"]
         sys.argv = ["pytest", *arguments]
         collected.start()
         code = pytest.main(arguments, plugins=[plugin])
@@ -374,7 +375,8 @@ class Supervisor:
         if "trace" in request:
             trace_hooks(plugin, request["trace"], say)
         hooks.whole_hooks(plugin)
-        arguments = probe.pytest_arguments(self._root, request["tests"], [])
+        extra = self._order["args"]
+        arguments = probe.named_arguments(self._root, request["tests"], extra, plugin)
         arguments += ["--tb=native"] if request["keep_going"] else ["--maxfail=1", "--tb=native"]
         sys.argv = ["pytest", *arguments]
         code = pytest.main(arguments, plugins=[plugin])
