@@ -244,7 +244,8 @@ def broken_off(
 ) -> Summary | None:
     """The object of a run that was broken off; None when it had not begun. Writes nothing: the disk may be what broke.
 
-    `status` is what it is told as, also where the run's own steps were over and only their documents were not. No end is recorded, since none of the lifecycle's is true of it: the run is what it would be after a kill.
+    `status` is what it is told as, also where the run's own steps were over and only their documents were not. No end is
+    recorded, since none of the lifecycle's is true of it: the run is what it would be after a kill.
     """
     path = project.ledger_file(run_id)
     events = tuple(read_events(path)) if path.exists() else ()

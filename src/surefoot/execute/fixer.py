@@ -145,12 +145,12 @@ class FixerExecutor:
         del asker  # needs no model
         turn = _Turn(self, task, workspace, notebook)
         turn.work(strictly=False)
-        against = turn.objection() if turn.kept and not turn.halted() else ""
+        against = turn.objection() if turn.kept and not task.halted() else ""
         if against:
             turn.say(f"{against} with all fixes together; each is now tried against everything")
             turn.start_over()
             turn.work(strictly=True)
-        if why := turn.halted():
+        if why := task.halted():
             turn.say(f"{why}: nothing further was tried")
         return turn.output()
 
@@ -226,13 +226,6 @@ class _Turn:
         """Add to the transcript."""
         self._lines.append(line)
 
-    def halted(self) -> str:
-        """Why no tool is asked any more; empty when one may be."""
-        locked = self._task.locked()
-        if locked is not None:
-            return f"the repository is locked: {locked}"
-        return "the run's time is up" if self._task.left_s() <= 0 else ""
-
     def work(self, *, strictly: bool) -> None:
         """Go through the rules and keep the best candidate of each.
 
@@ -240,7 +233,7 @@ class _Turn:
         tool may be asked any more, what is kept so far is all there is.
         """
         for key in self._groups():
-            if self.halted():
+            if self._task.halted():
                 break
             tools = self._fixer.tools if strictly else {key[0]}
             # A fix before may have mended or moved findings of this rule.
@@ -252,7 +245,7 @@ class _Turn:
                 # One way alone, or none that holds in all files: what holds in one of them is something.
                 parts = [part for whole in found for part in parts_of(whole)]
                 judged += self._judged(self._untried(parts), len(group), tools)
-            if group and not judged and not self.halted():
+            if group and not judged and not self._task.halted():
                 self.say(f"{key[0]} {key[1]}: no mechanical fix for {len(group)} findings")
             good = [j for j in judged if not j.message]
             while good:
@@ -369,7 +362,7 @@ class _Turn:
     def _judged(
         self, found: Sequence[Candidate], wanted: int, tools: Collection[str]
     ) -> list[_Judged]:
-        return [self._judge(c, wanted, tools) for c in found if not self.halted()]
+        return [self._judge(c, wanted, tools) for c in found if not self._task.halted()]
 
     def _judge(self, new: Candidate, wanted: int, tools: Collection[str]) -> _Judged:
         """Write the candidate, ask the tools, and put the tree back."""

@@ -486,6 +486,13 @@ class TurnInput:
     objections: Callable[[TreeId], tuple[Finding, ...]] = lambda _: ()
     """What the review will hold against the run if it ends with this tree, as far as its text alone shows it."""
 
+    def halted(self) -> str:
+        """Why there is no further step, by the lock or the run's time; empty when there may be one."""
+        locked = self.locked()
+        if locked is not None:
+            return f"the repository is locked: {locked}"
+        return "the run's time is up" if self.left_s() <= 0 else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutput:

@@ -422,11 +422,8 @@ class _Turn:
 
     def _halted(self) -> str:
         """Why there is no further call; empty when there may be one."""
-        locked = self._p.task.locked()
-        if locked is not None:
-            return f"the repository is locked: {locked}"
-        if self._p.task.left_s() <= 0:
-            return "the run's time is up"
+        if why := self._p.task.halted():
+            return why
         if len(self._taken) >= self._limits.calls:
             return f"{len(self._taken)} tool calls were not enough"
         return ""
