@@ -1,5 +1,6 @@
 """What a face of Surefoot can ask for: a run started or resumed, an audit. How a run stands is in `reading`."""
 
+import shlex
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -159,7 +160,7 @@ def resume(
     `larger` may raise its ceilings, and name another model or another address of the same.
 
     Raises:
-        UsageError: The run has ended for good.
+        UsageError: The run has ended for good, or from the checkout as it is now its tests would be run in another way.
         RepositoryError: The user has the run's branch checked out.
     """
     project.repository.refuse_branch_of(run_id)
@@ -181,6 +182,7 @@ def resume(
         with scratch_folder(project) as scratch:
             cast = live_cast(project, frozen, around, run_id)
             parts = parts_of(project, frozen, around, scratch, cast)
+            _refuse_another_runner(journal, opened, parts.plan)
             project.prepare()
             (project.runs / run_id / SUMMARY).unlink(missing_ok=True)
             _tell_resumed(journal, before, frozen)
@@ -217,6 +219,22 @@ def _require_begun(project: Project, run_id: RunId, journal: Journal) -> RunOpen
     if ending:
         raise UsageError(f"run {run_id} was {ending}; start a new one")
     return opened
+
+
+def _refuse_another_runner(
+    journal: Journal, opened: RunOpened, plan: SuitePlan | CommandPlan
+) -> None:
+    """How the tests are run is seen from the checkout; what one runner says is no evidence beside what another said."""
+    ran = journal.tests(opened.base_tree, "baseline")
+    branch = opened.branch.removeprefix("refs/heads/")
+    # Another interpreter runs the same tests.
+    words = slice(1, None) if isinstance(plan, SuitePlan) else slice(None)
+    if ran is not None and ran[0].command[words] != plan.command[words]:
+        raise UsageError(
+            f"the run began with `{shlex.join(ran[0].command)}`, and the checkout as it is now would have its tests run by "
+            f"`{shlex.join(plan.command)}`; check out {branch} as it was then, or reject the run and "
+            "start a new one"
+        )
 
 
 def _tell_resumed(journal: Journal, before: Frozen, now: Frozen) -> None:

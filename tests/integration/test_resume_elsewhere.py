@@ -95,3 +95,22 @@ def test_a_model_that_lacks_something_changes_nothing(
     assert refused.returncode == 1
     assert "nowhere.json" in refused.stderr
     assert ledger.read_bytes() == before
+
+
+def test_another_checkout_does_not_change_the_runner(
+    surefoot: Surefoot, root: Path, tmp_path: Path
+) -> None:
+    """What runs the tests is seen from the checkout; where that has become something else, the run is not gone on with."""
+    gone = rules(tmp_path, "gone.json", GONE)
+    limits = ("--strategy", "agent", "--time-limit", "20", "--json")
+    surefoot("solve", "--test", "tests/test_calc.py::test_add", "--model", gone, *limits, cwd=root)
+    (ledger,) = root.glob(".surefoot/runs/*/events.jsonl")
+    before = ledger.read_bytes()
+    case = "import unittest\n\n\nclass Calc(unittest.TestCase):\n    def test_nothing(self):\n        pass\n"
+    (root / "tests" / "test_calc.py").write_text(case)
+    (root / "pyproject.toml").write_text("")
+    refused = surefoot("resume", "--time-limit", "60", cwd=root)
+    assert refused.returncode == 2, refused.stdout
+    assert "began with `python3 -m pytest`" in refused.stderr
+    assert "run by `python3 -m unittest`" in refused.stderr
+    assert ledger.read_bytes() == before
