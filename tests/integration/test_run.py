@@ -806,6 +806,18 @@ def test_ctrl_c_cancels_while_a_step_is_recorded(bench: Bench, phase: str) -> No
 
 
 @pytest.mark.usefixtures("heard")
+def test_ctrl_c_takes_nothing_back_that_a_turn_brought(bench: Bench) -> None:
+    """A model that refused in the turn that was just being recorded is not asked again."""
+    bench.models = ("light", "heavy")
+    person = Pressing(lambda event: isinstance(event, TurnClosed))
+    bench.ledger = MemoryLedger(clock=bench.clock, progress=person)
+    assert bench.run(says(REFUSED)) is RunStatus.CANCELLED
+    assert person.pressed
+    assert bench.resume(Doing([writes("calc.py", FIXED)])) is RunStatus.COMPLETE
+    assert [t.model for t in bench.turns] == ["light", "heavy"]
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("at", ["step", "stop"])
 def test_ctrl_c_comes_too_late_for_a_run_that_has_ended(bench: Bench, at: str) -> None:
     """While its last step, or its stop, is recorded: the run is what it is, and its stop is recorded once."""

@@ -330,12 +330,14 @@ def _(event: PhaseChanged, state: RunState, recorded: Recorded) -> RunState:
     failed = event.before == Phase.DELTA_CRITIQUE and event.trigger == Trigger.CRITIQUE_FAILED
     again = event.after == Phase.AUDITING and event.trigger != Trigger.RESUME
     sent_back = event.before in _JUDGES and event.after == Phase.SOLVING
+    # What follows from a turn still follows when the run was interrupted before that was recorded.
+    cancelled = event.trigger == Trigger.CANCEL
     after = replace(
         state,
         phase=Phase(event.after),
         round=state.round + again,
         reason=event.reason,
-        closed=None,
+        closed=None if event.before == Phase.SOLVING and not cancelled else state.closed,
     )
     return _undone(after, event.reason) if sent_back or failed else after
 
